@@ -1,0 +1,142 @@
+/*
+ * Simulated time: what its parts share
+ *
+ * Copyright (c) 2026 the xivescale developers
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#ifndef ACCEL_TCG_SIMTIME_INTERNAL_H
+#define ACCEL_TCG_SIMTIME_INTERNAL_H
+
+#include "system/simtime.h"
+#include "simtime-heap.h"
+
+/**
+ * struct SimtimeOptions - properties of "-accel tcg"
+ * @enabled: simtime=on
+ * @instruction_ps: time of one instruction
+ * @lookahead_ns: how far a vCPU may run past the next clock in the region
+ * @quantum_ns: the same outside the region, and how far a thread at low
+ *              priority moves at a time there
+ * @pause_ns: time for which a thread stops fetching at a priority-lowering
+ *            or wait hint in the region
+ * @pause_instructions: how many instructions a thread at low priority
+ *                      executes in a quantum outside the region
+ * @limit_ms: simulated time at which the run is given up; 0: never
+ */
+typedef struct SimtimeOptions {
+    bool enabled;
+    uint64_t instruction_ps;
+    uint64_t lookahead_ns;
+    uint64_t quantum_ns;
+    uint64_t pause_ns;
+    uint64_t pause_instructions;
+    uint64_t limit_ms;
+} SimtimeOptions;
+
+/**
+ * struct SimVCPU - clock and scheduling state of a vCPU
+ * @clock: local time when it last ran or was woken
+ * @stall: time lost in the execution under way, not yet in @clock
+ * @budget: instructions granted to the execution under way
+ * @filter: presence filter of its cache
+ * @cpu: the vCPU
+ * @last_read: latest time ever returned to it, a clock must not go back
+ * @events: ids of the queued events that concern it, by time
+ * @next_event: time of the first of them
+ * @leave: the slice is over for a reason of the simulation
+ * @retry: it left before an access; the next one is let through
+ * @kicked: looked at by the scheduler before it runs again (atomic)
+ */
+typedef struct SimVCPU {
+    int64_t clock;
+    int64_t stall;
+    int64_t budget;
+    void *filter;
+    CPUState *cpu;
+    int64_t last_read;
+    int64_t next_event;
+    bool leave;
+    bool retry;
+    bool kicked;
+    GQueue events;
+} QEMU_ALIGNED(64) SimVCPU;
+
+/**
+ * struct Simtime - the scheduler
+ * @running: the vCPU that is executing, NULL between slices
+ * @horizon: earliest time at which anybody but @running may act
+ * @instruction_ps: copy of the option, used at every access
+ * @region: the region of interest is open
+ * @now: global time
+ * @slice_end: where the slice under way ends
+ * @resume: vCPU whose slice was interrupted from outside and goes on
+ * @vcpus: by cpu_index
+ * @nr_vcpus: number of vCPUs
+ * @attention: some vCPU is kicked (atomic)
+ * @queue: runnable vCPUs by clock
+ * @events: queued events by time
+ * @deadline: time of the next QEMU_CLOCK_VIRTUAL timer
+ * @deadline_stale: @deadline must be asked for again (atomic)
+ * @instructions: executed by all vCPUs
+ * @ops: the timing model, NULL for none
+ */
+typedef struct Simtime {
+    SimVCPU *running;
+    int64_t horizon;
+    int64_t instruction_ps;
+    bool region;
+    int64_t now;
+    int64_t slice_end;
+    SimVCPU *resume;
+    SimVCPU *vcpus;
+    unsigned nr_vcpus;
+    bool attention;
+    SimHeap queue;
+    SimHeap events;
+    int64_t deadline;
+    bool deadline_stale;
+    int64_t instructions;
+    const SimtimeModelOps *ops;
+} Simtime;
+
+extern SimtimeOptions simtime_options;
+extern Simtime simtime;
+
+/* Time of the instruction after those that @v has been charged for. */
+static inline int64_t simtime_local(const SimVCPU *v)
+{
+    const CPUState *cpu = v->cpu;
+    int64_t executed = v->budget - cpu->icount_extra -
+                       cpu->neg.icount_decr.u16.low;
+
+    return v->clock + v->stall + executed * simtime.instruction_ps;
+}
+
+/* End the slice of the running vCPU at the next block boundary. */
+void simtime_end_slice(void);
+
+/* The time of the first event for @v after some were added or taken. */
+void simtime_run_events(int64_t until);
+
+/* Hooks of the generic code, in the order of the files that call them. */
+
+/* tcg-all.c: options, and what they imply for the kind of threads */
+void simtime_class_init(ObjectClass *oc);
+bool simtime_init_machine(bool mttcg, unsigned max_cpus);
+
+/* tcg-accel-ops.c */
+void simtime_accel_ops_init(AccelOpsClass *ops);
+
+/* cpu-exec.c: true when the instruction counter of @cpu was seen to */
+bool simtime_refill(CPUState *cpu, uint32_t tb_insns);
+
+/* cputlb.c: before an MMIO access; may leave to the scheduler */
+void simtime_io_prepare(CPUState *cpu, uintptr_t retaddr);
+
+/* The model's answer to an access that the filter did not settle. */
+void simtime_access_slow(SimVCPU *v, uint64_t line, bool store, int64_t now,
+                         uintptr_t retaddr);
+
+#endif /* ACCEL_TCG_SIMTIME_INTERNAL_H */

@@ -1,0 +1,261 @@
+/*
+ * Contention model: the device that puts it into a PowerNV machine
+ *
+ * Copyright (c) 2026 the xivescale developers
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * "-device contention,same-chip-ns=57,..." has no registers and no bus: it
+ * holds the parameters, learns the topology from the machine and answers
+ * the generated code and the interrupt controllers.
+ */
+
+#include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/module.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "hw/core/cpu.h"
+#include "hw/qdev-properties.h"
+#include "hw/resettable.h"
+#include "system/qtest.h"
+#include "system/reset.h"
+#include "system/simtime.h"
+#include "device.h"
+
+static ContentionState *the_device;
+
+bool contention_active(void)
+{
+    return simtime_in_region() || qtest_enabled();
+}
+
+/* The model as the generated code sees it */
+
+static void *device_filter(unsigned cpu_index)
+{
+    return (void *)contention_filter(the_device->model, cpu_index);
+}
+
+static bool device_probe(unsigned cpu_index, uint64_t line, bool store,
+                         int64_t now)
+{
+    return contention_probe(the_device->model, cpu_index, line, store, now);
+}
+
+static int64_t device_access(unsigned cpu_index, uint64_t line, bool store,
+                             int64_t now)
+{
+    return contention_access(the_device->model, cpu_index, line, store, now,
+                             NULL);
+}
+
+static void write_stats(ContentionState *s, int64_t now)
+{
+    g_autoptr(GString) out = g_string_new("{\"parameters\": ");
+    g_autoptr(GError) err = NULL;
+    int64_t instructions = simtime_instructions() - s->region_instructions;
+
+    contention_params_json(&s->params, out);
+    g_string_append(out, ",\n \"region\": {\"start_ns\": ");
+    contention_append_ns(out, s->region_start);
+    g_string_append(out, ", \"end_ns\": ");
+    contention_append_ns(out, now);
+    g_string_append_printf(out, ", \"instructions\": %" PRId64 "},\n ",
+                           instructions);
+    contention_stats_json(s->model, out);
+    g_string_append(out, "}\n");
+
+    if (!g_file_set_contents(s->stats_file, out->str, out->len, &err)) {
+        error_report("contention: stats-file: %s", err->message);
+    }
+}
+
+static void device_region(bool enter, int64_t now)
+{
+    ContentionState *s = the_device;
+
+    if (enter) {
+        contention_reset(s->model);
+        s->region_start = now;
+        s->region_instructions = simtime_instructions();
+    } else if (s->stats_file) {
+        write_stats(s, now);
+    }
+}
+
+static const SimtimeModelOps device_ops = {
+    .filter = device_filter,
+    .probe = device_probe,
+    .access = device_access,
+    .region = device_region,
+};
+
+/* Properties, from the core's table */
+
+static char *device_get_param(Object *obj, Error **errp, void *opaque)
+{
+    const ContentionParamInfo *info = opaque;
+
+    return contention_params_get(&CONTENTION(obj)->params, info->name, NULL);
+}
+
+static void device_get(Object *obj, Visitor *v, const char *name,
+                       void *opaque, Error **errp)
+{
+    g_autofree char *text = device_get_param(obj, errp, opaque);
+
+    visit_type_str(v, name, &text, errp);
+}
+
+static void device_set(Object *obj, Visitor *v, const char *name,
+                       void *opaque, Error **errp)
+{
+    g_autofree char *text = NULL;
+    g_autoptr(GError) err = NULL;
+
+    if (DEVICE(obj)->realized) {
+        error_setg(errp, "contention: %s cannot change while the machine "
+                   "runs: give it on the command line", name);
+        return;
+    }
+    if (visit_type_str(v, name, &text, errp) &&
+        !contention_params_set(&CONTENTION(obj)->params, name, text, &err)) {
+        error_setg(errp, "contention: %s", err->message);
+    }
+}
+
+/*
+ * "qom-set PATH region true|false" from the monitor. The vCPU thread may be
+ * in the middle of a slice, so it is asked to do it between two.
+ */
+static void region_work(CPUState *cpu, run_on_cpu_data data)
+{
+    Error *err = NULL;
+
+    if (data.host_int) {
+        simtime_region_enter(&err);
+    } else {
+        simtime_region_leave(&err);
+    }
+    if (err) {
+        error_report_err(err);
+    }
+}
+
+static bool device_get_region(Object *obj, Error **errp)
+{
+    return simtime_in_region();
+}
+
+static void device_set_region(Object *obj, bool value, Error **errp)
+{
+    if (!DEVICE(obj)->realized) {
+        error_setg(errp, "contention: region can be set only while the "
+                   "machine runs");
+    } else if (value == simtime_in_region()) {
+        error_setg(errp, "contention: the region of interest is %s already",
+                   value ? "entered" : "left");
+    } else {
+        async_run_on_cpu(first_cpu, region_work, RUN_ON_CPU_HOST_INT(value));
+    }
+}
+
+static const Property device_properties[] = {
+    DEFINE_PROP_STRING("stats-file", ContentionState, stats_file),
+};
+
+static void device_realize(DeviceState *dev, Error **errp)
+{
+    ContentionState *s = CONTENTION(dev);
+    PnvMachineState *pnv = contention_machine();
+    ContentionTopology topology;
+    g_autoptr(GError) err = NULL;
+
+    if (the_device) {
+        error_setg(errp, "contention: there is one already: "
+                   "drop the second -device contention");
+        return;
+    }
+    if (!pnv) {
+        error_setg(errp, "contention: the machine has no XIVE chips: "
+                   "use -M powernv9 or powernv10");
+        return;
+    }
+    if (!simtime_enabled() && !qtest_enabled()) {
+        error_setg(errp, "contention: needs clocks per vCPU: "
+                   "use -accel tcg,simtime=on");
+        return;
+    }
+
+    contention_build_topology(pnv, &topology);
+    s->model = contention_new(&s->params, &topology, &err);
+    g_free((void *)topology.places);
+    if (!s->model) {
+        error_setg(errp, "contention: %s", err->message);
+        return;
+    }
+
+    the_device = s;
+    contention_fabric_attach(s->model, pnv);
+    if (simtime_enabled()) {
+        simtime_set_model(&device_ops);
+    } else {
+        contention_qtest_attach(s->model);
+    }
+    qemu_register_resettable(OBJECT(dev));
+}
+
+static void device_reset_hold(Object *obj, ResetType type)
+{
+    contention_reset(CONTENTION(obj)->model);
+    contention_fabric_reset();
+}
+
+static void device_init(Object *obj)
+{
+    contention_params_init(&CONTENTION(obj)->params);
+}
+
+static void device_class_init(ObjectClass *oc, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(oc);
+    ResettableClass *rc = RESETTABLE_CLASS(oc);
+    const ContentionParamInfo *info;
+    size_t n;
+
+    dc->desc = "Cache-line contention between chips, and interrupt fabric";
+    dc->realize = device_realize;
+    dc->user_creatable = true;
+    dc->hotpluggable = false;
+    rc->phases.hold = device_reset_hold;
+    device_class_set_props(dc, device_properties);
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+
+    object_class_property_add_bool(oc, "region", device_get_region,
+                                   device_set_region);
+    object_class_property_set_description(oc, "region",
+        "Whether the region of interest is open");
+
+    info = contention_params_table(&n);
+    for (size_t i = 0; i < n; i++) {
+        object_class_property_add(oc, info[i].name, "str", device_get,
+                                  device_set, NULL, (void *)&info[i]);
+        object_class_property_set_description(oc, info[i].name, info[i].doc);
+    }
+}
+
+static const TypeInfo device_info = {
+    .name = TYPE_CONTENTION,
+    .parent = TYPE_DEVICE,
+    .instance_size = sizeof(ContentionState),
+    .instance_init = device_init,
+    .class_init = device_class_init,
+};
+
+static void device_register_types(void)
+{
+    type_register_static(&device_info);
+}
+
+type_init(device_register_types)

@@ -1,0 +1,51 @@
+/*
+ * Contention model: where the hardware threads of a PowerNV machine are
+ *
+ * Copyright (c) 2026 the xivescale developers
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "qemu/osdep.h"
+#include "hw/boards.h"
+#include "hw/cpu/core.h"
+#include "hw/ppc/pnv_chip.h"
+#include "hw/ppc/pnv_core.h"
+#include "target/ppc/cpu.h"
+#include "device.h"
+
+PnvMachineState *contention_machine(void)
+{
+    return (PnvMachineState *)object_dynamic_cast(qdev_get_machine(),
+                                                  TYPE_PNV_MACHINE);
+}
+
+void contention_build_topology(PnvMachineState *pnv,
+                               ContentionTopology *topology)
+{
+    unsigned nr = MACHINE(pnv)->smp.cpus;
+    ContentionPlace *places = g_new0(ContentionPlace, nr);
+
+    for (unsigned chip = 0; chip < pnv->num_chips; chip++) {
+        PnvChip *c = pnv->chips[chip];
+
+        for (unsigned core = 0; core < c->nr_cores; core++) {
+            PnvCore *pc = c->cores[core];
+
+            for (int t = 0; t < CPU_CORE(pc)->nr_threads; t++) {
+                unsigned index = CPU(pc->threads[t])->cpu_index;
+
+                g_assert(index < nr);
+                places[index] = (ContentionPlace) {
+                    .chip = chip, .core = core, .thread = t,
+                };
+            }
+        }
+    }
+
+    *topology = (ContentionTopology) {
+        .nr_cpus = nr,
+        .places = places,
+        .nr_chips = pnv->num_chips,
+    };
+}

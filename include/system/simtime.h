@@ -1,0 +1,138 @@
+/*
+ * Simulated time: one local clock per vCPU
+ *
+ * Copyright (c) 2026 the xivescale developers
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Stock -icount has one clock which all vCPUs push forward in turn, so
+ * that N busy vCPUs take N times as long in virtual time as one: no
+ * parallel speed-up can be seen in it. With "-accel tcg,simtime=on" each
+ * vCPU owns a clock,
+ *
+ *     local += instructions * time-per-instruction + stalls
+ *
+ * and one thread always runs the vCPU whose clock is the smallest, up to
+ * the clock of the next one plus a lookahead:
+ *
+ *     cpu 0  |=========>            runs next: smallest clock
+ *     cpu 1  |==============>       <- horizon of cpu 0
+ *     cpu 2  |==================>
+ *     cpu 3  (idle)                 its clock jumps when it is woken
+ *
+ * The horizon of the running vCPU is the earliest moment at which anybody
+ * else may still act: the next clock, the next queued event or the next
+ * QEMU_CLOCK_VIRTUAL timer. What matters to others (a line transfer, an
+ * MMIO access) is done only when the local clock has not passed the
+ * horizon; otherwise the vCPU leaves to the scheduler and executes the
+ * instruction again when its turn has come. Such accesses therefore happen
+ * in the order of simulated time, whatever the lookahead is.
+ *
+ * QEMU_CLOCK_VIRTUAL is the local clock when the running vCPU (or a device
+ * model it calls) reads it and the smallest clock of all runnable vCPUs
+ * elsewhere. When all are idle it jumps to the next timer or event.
+ *
+ * The region of interest is the part of the run which is measured. Guest
+ * instructions (or QMP) enter and leave it; only inside is generated code
+ * instrumented and is the contention model asked.
+ *
+ * All times are in picoseconds (ps) unless a name says otherwise.
+ */
+
+#ifndef SYSTEM_SIMTIME_H
+#define SYSTEM_SIMTIME_H
+
+#include "hw/core/cpu.h"
+
+#define SIMTIME_PS_PER_NS 1000
+#define SIMTIME_NEVER     INT64_MAX
+
+/*
+ * Numbers of the region markers: "xoris rN,rN,0", a no-op of real POWER
+ * processors which no compiler emits.
+ */
+#define SIMTIME_MARK_ENTER 11
+#define SIMTIME_MARK_LEAVE 12
+
+/**
+ * struct SimtimeModelOps - what a memory timing model provides
+ *
+ * All functions run in the vCPU thread.
+ */
+typedef struct SimtimeModelOps {
+    /**
+     * @filter: the presence filter that generated code of vCPU
+     * @cpu_index looks up; the same pointer for all threads that share a
+     * cache. Asked once, when the model is set.
+     */
+    void *(*filter)(unsigned cpu_index);
+    /**
+     * @probe: true when the access to @line (host address / 128) at @now
+     * costs nothing and changes nothing; may enter the line in the filter.
+     */
+    bool (*probe)(unsigned cpu_index, uint64_t line, bool store, int64_t now);
+    /** @access: perform the access; returns the stall in ps, >= 0. */
+    int64_t (*access)(unsigned cpu_index, uint64_t line, bool store,
+                      int64_t now);
+    /** @region: the region of interest was entered or left at @now. */
+    void (*region)(bool enter, int64_t now);
+} SimtimeModelOps;
+
+typedef void SimtimeEventFn(int64_t when, void *opaque);
+
+/** simtime_enabled: whether vCPUs have clocks of their own. */
+bool simtime_enabled(void);
+
+/** simtime_in_region: whether the region of interest is open. */
+bool simtime_in_region(void);
+
+/** simtime_now: local time of the running vCPU, else global time, in ps. */
+int64_t simtime_now(void);
+
+/**
+ * simtime_set_model: install the timing model consulted in the region.
+ * @ops: kept, not copied; NULL removes the model
+ */
+void simtime_set_model(const SimtimeModelOps *ops);
+
+/**
+ * simtime_stall: let the running vCPU lose time and end its slice.
+ * @ps: >= 0
+ *
+ * Does nothing when no vCPU is running.
+ */
+void simtime_stall(int64_t ps);
+
+/**
+ * simtime_event_add: call @fn at simulated time @when.
+ * @when: ps; a time that has passed means as soon as possible
+ * @target: index of the vCPU that the event concerns, which is not run
+ *          past @when, or -1 when unknown
+ * @fn: called in the vCPU thread, with the BQL, between slices
+ * @opaque: passed to @fn
+ *
+ * Events of equal time are called in the order in which they were added.
+ * Must be called in the vCPU thread with the BQL held.
+ */
+void simtime_event_add(int64_t when, int target, SimtimeEventFn *fn,
+                       void *opaque);
+
+/**
+ * simtime_region_enter, simtime_region_leave: open or close the region of
+ * interest now. Returns false with @errp set when it is open (or closed)
+ * already or when the clocks are off.
+ */
+bool simtime_region_enter(Error **errp);
+bool simtime_region_leave(Error **errp);
+
+/** simtime_instructions: instructions executed so far by all vCPUs. */
+int64_t simtime_instructions(void);
+
+/**
+ * simtime_cpu_low_priority: whether the guest runs @cpu at a hardware
+ * thread priority at which it only waits (PPR priority 1 or 2).
+ * Provided by the target.
+ */
+bool simtime_cpu_low_priority(CPUState *cpu);
+
+#endif /* SYSTEM_SIMTIME_H */

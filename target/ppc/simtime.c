@@ -1,0 +1,24 @@
+/*
+ * Simulated time: hardware thread priority
+ *
+ * Copyright (c) 2026 the xivescale developers
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "qemu/osdep.h"
+#include "cpu.h"
+#include "system/simtime.h"
+
+/* Program Priority Register: the field in bits 11-13, and "low". */
+#define PPR_PRI_SHIFT 50
+#define PPR_PRI_MASK  7
+#define PPR_PRI_LOW   2
+
+bool simtime_cpu_low_priority(CPUState *cs)
+{
+    unsigned pri = cpu_env(cs)->spr[SPR_PPR] >> PPR_PRI_SHIFT & PPR_PRI_MASK;
+
+    /* 0 is what the register holds before anybody has written it. */
+    return pri && pri <= PPR_PRI_LOW;
+}
