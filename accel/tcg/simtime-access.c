@@ -46,19 +46,36 @@ static bool simtime_may_act(SimVCPU *v, int64_t now)
     return may;
 }
 
-void simtime_access_slow(SimVCPU *v, uint64_t line, bool store, int64_t now,
-                         uintptr_t retaddr)
+/* As after cpu_io_recompile(): this instruction alone comes next. */
+static uint32_t simtime_single(CPUState *cpu)
 {
+    return curr_cflags(cpu) | CF_MEMI_ONLY | CF_NOIRQ | 1;
+}
+
+void simtime_access_slow(SimVCPU *v, uint64_t line, SimtimeAccess kind,
+                         int64_t now, uintptr_t retaddr)
+{
+    bool store = kind != SIMTIME_LOAD;
     unsigned index = v - simtime.vcpus;
     int64_t stall;
 
+    if (unlikely(v->granted == line)) {
+        v->granted = 0;
+        return;
+    }
     if (simtime.ops->probe(index, line, store, now)) {
         return;
     }
     if (!simtime_may_act(v, now)) {
         simtime_leave(v->cpu, retaddr);
     }
-    stall = simtime.ops->access(index, line, store, now);
+    stall = simtime.ops->access(index, line, kind, now);
+    if (stall == SIMTIME_BLOCKED) {
+        /* The instruction completes, before any interrupt, when told to. */
+        v->blocked = true;
+        v->cpu->cflags_next_tb = simtime_single(v->cpu);
+        simtime_leave(v->cpu, retaddr);
+    }
     if (stall) {
         v->stall += stall;
         simtime_end_slice();
@@ -114,6 +131,9 @@ void simtime_access_rest(CPUArchState *env, vaddr addr, uintptr_t host,
 {
     SimVCPU *v = simtime.running;
     bool store = simtime_info_store(info);
+    SimtimeAccess kind = !store ? SIMTIME_LOAD :
+                         simtime_info_conditional(info) ?
+                         SIMTIME_STORE_CONDITIONAL : SIMTIME_STORE;
     bool crosses_page = (addr & ~TARGET_PAGE_MASK) + simtime_info_size(info) >
                         TARGET_PAGE_SIZE;
     uint64_t line, last;
@@ -129,7 +149,7 @@ void simtime_access_rest(CPUArchState *env, vaddr addr, uintptr_t host,
     last = (host + simtime_info_size(info) - 1) >> CONTENTION_LINE_SHIFT;
     for (;;) {
         if (!contention_filter_hit(v->filter, line, store)) {
-            simtime_access_slow(v, line, store,
+            simtime_access_slow(v, line, kind,
                                 simtime_insn_time(v, tb, info), retaddr);
         }
         if (line == last || crosses_page) {
@@ -175,8 +195,7 @@ void simtime_io_prepare(CPUState *cpu, uintptr_t retaddr)
         return;
     }
     if (!simtime_may_act(v, simtime_local(v))) {
-        /* As after cpu_io_recompile(): this instruction alone comes next. */
-        cpu->cflags_next_tb = curr_cflags(cpu) | CF_MEMI_ONLY | CF_NOIRQ | 1;
+        cpu->cflags_next_tb = simtime_single(cpu);
         simtime_leave(cpu, retaddr);
     }
 }

@@ -10,13 +10,14 @@
 #define ACCEL_TCG_SIMTIME_ACCESS_H
 
 /*
- * One word: bits 0-3 MMU index, 4-6 log2 of the size, 7 store, 8 and up
- * number of instructions of the block before this one.
+ * One word: bits 0-3 MMU index, 4-6 log2 of the size, 7 store, 8 store
+ * conditional, 9 and up number of instructions of the block before this one.
  */
 static inline uint32_t simtime_access_info(unsigned mmu_idx, unsigned size,
-                                           bool store, unsigned insn)
+                                           bool store, bool conditional,
+                                           unsigned insn)
 {
-    return mmu_idx | size << 4 | store << 7 | insn << 8;
+    return mmu_idx | size << 4 | store << 7 | conditional << 8 | insn << 9;
 }
 
 static inline unsigned simtime_info_mmu_idx(uint32_t info)
@@ -35,9 +36,14 @@ static inline bool simtime_info_store(uint32_t info)
     return info >> 7 & 1;
 }
 
+static inline bool simtime_info_conditional(uint32_t info)
+{
+    return info >> 8 & 1;
+}
+
 static inline unsigned simtime_info_insn(uint32_t info)
 {
-    return info >> 8;
+    return info >> 9;
 }
 
 #endif /* ACCEL_TCG_SIMTIME_ACCESS_H */

@@ -11,7 +11,6 @@
  */
 
 #include "qemu/osdep.h"
-#include "qemu/main-loop.h"
 #include "simtime-internal.h"
 
 /**
@@ -85,7 +84,6 @@ void simtime_event_add(int64_t when, int target, SimtimeEventFn *fn,
 {
     uint32_t id = event_alloc();
 
-    g_assert(bql_locked());
     when = MAX(when, qatomic_read_i64(&simtime.now));
     *event_of(id) = (SimEvent) {
         .when = when,

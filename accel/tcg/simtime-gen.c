@@ -24,10 +24,17 @@
 
 /* Number of instructions of the block before the one being translated. */
 static __thread uint32_t insn_index;
+static __thread bool insn_conditional;
 
 void simtime_translate_insn(int num_insns)
 {
     insn_index = num_insns - 1;
+    insn_conditional = false;
+}
+
+void simtime_gen_conditional(void)
+{
+    insn_conditional = true;
 }
 
 static bool is_store(TCGOpcode opc)
@@ -52,9 +59,12 @@ void simtime_gen_access(TCGOpcode opc, TCGTemp *addr, uint32_t oi)
     if (likely(!(tb->cflags & CF_SIMTIME))) {
         return;
     }
+    if (insn_conditional && !is_store(opc)) {
+        return;
+    }
 
     info = simtime_access_info(get_mmuidx(oi), get_memop(oi) & MO_SIZE,
-                               is_store(opc), insn_index);
+                               is_store(opc), insn_conditional, insn_index);
     if (tcg_ctx->addr_type == TCG_TYPE_I32) {
         addr64 = tcg_temp_ebb_new_i64();
         tcg_gen_extu_i32_i64(addr64, temp_tcgv_i32(addr));

@@ -47,6 +47,8 @@ typedef struct SimtimeOptions {
  * @next_event: time of the first of them
  * @leave: the slice is over for a reason of the simulation
  * @retry: it left before an access; the next one is let through
+ * @granted: line of the access that was blocked and has been made, or 0
+ * @blocked: waits for simtime_unblock()
  * @kicked: looked at by the scheduler before it runs again (atomic)
  */
 typedef struct SimVCPU {
@@ -57,8 +59,10 @@ typedef struct SimVCPU {
     CPUState *cpu;
     int64_t last_read;
     int64_t next_event;
+    uint64_t granted;
     bool leave;
     bool retry;
+    bool blocked;
     bool kicked;
     GQueue events;
 } QEMU_ALIGNED(64) SimVCPU;
@@ -136,7 +140,7 @@ bool simtime_refill(CPUState *cpu, uint32_t tb_insns);
 void simtime_io_prepare(CPUState *cpu, uintptr_t retaddr);
 
 /* The model's answer to an access that the filter did not settle. */
-void simtime_access_slow(SimVCPU *v, uint64_t line, bool store, int64_t now,
-                         uintptr_t retaddr);
+void simtime_access_slow(SimVCPU *v, uint64_t line, SimtimeAccess kind,
+                         int64_t now, uintptr_t retaddr);
 
 #endif /* ACCEL_TCG_SIMTIME_INTERNAL_H */

@@ -39,6 +39,7 @@ static void simtime_set_region(bool open)
     if (simtime.ops) {
         simtime.ops->region(open, now);
     }
+    simtime_unblock_all();
     simtime_end_slice();
 }
 

@@ -84,16 +84,19 @@ int64_t simtime_instructions(void)
     return n;
 }
 
-static bool simtime_runnable(CPUState *cpu)
+static bool simtime_runnable(const SimVCPU *v)
 {
-    return cpu_can_run(cpu) && (!cpu->halted || cpu_has_work(cpu));
+    CPUState *cpu = v->cpu;
+
+    return !v->blocked && cpu_can_run(cpu) &&
+           (!cpu->halted || cpu_has_work(cpu));
 }
 
 /* Queue a vCPU that may run, from @now on; take out one that may not. */
 static void simtime_update(SimVCPU *v, int64_t now)
 {
     uint32_t id = v - simtime.vcpus;
-    bool runnable = simtime_runnable(v->cpu);
+    bool runnable = simtime_runnable(v);
 
     if (runnable == sim_heap_queued(&simtime.queue, id)) {
         return;
@@ -103,6 +106,24 @@ static void simtime_update(SimVCPU *v, int64_t now)
         sim_heap_insert(&simtime.queue, v->clock, id, id);
     } else {
         sim_heap_remove(&simtime.queue, id);
+    }
+}
+
+void simtime_unblock(unsigned cpu_index, uint64_t line, int64_t when)
+{
+    SimVCPU *v = &simtime.vcpus[cpu_index];
+
+    if (v->blocked) {
+        v->blocked = false;
+        v->granted = line;
+        simtime_update(v, when);
+    }
+}
+
+void simtime_unblock_all(void)
+{
+    for (unsigned i = 0; i < simtime.nr_vcpus; i++) {
+        simtime_unblock(i, 0, simtime.now);
     }
 }
 
@@ -441,7 +462,7 @@ static void simtime_slice(SimVCPU *v)
         simtime.resume = v;
     }
 
-    if (!simtime_runnable(cpu)) {
+    if (!simtime_runnable(v)) {
         sim_heap_remove(&simtime.queue, id);
     } else if (simtime.queue.e[0].id == id) {
         sim_heap_first_grew(&simtime.queue, v->clock);

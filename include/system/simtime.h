@@ -46,6 +46,7 @@
 
 #define SIMTIME_PS_PER_NS 1000
 #define SIMTIME_NEVER     INT64_MAX
+#define SIMTIME_BLOCKED   (-1)
 
 /*
  * Numbers of the region markers: "xoris rN,rN,0", a no-op of real POWER
@@ -53,6 +54,12 @@
  */
 #define SIMTIME_MARK_ENTER 11
 #define SIMTIME_MARK_LEAVE 12
+
+typedef enum SimtimeAccess {
+    SIMTIME_LOAD,
+    SIMTIME_STORE,
+    SIMTIME_STORE_CONDITIONAL,
+} SimtimeAccess;
 
 /**
  * struct SimtimeModelOps - what a memory timing model provides
@@ -71,8 +78,12 @@ typedef struct SimtimeModelOps {
      * costs nothing and changes nothing; may enter the line in the filter.
      */
     bool (*probe)(unsigned cpu_index, uint64_t line, bool store, int64_t now);
-    /** @access: perform the access; returns the stall in ps, >= 0. */
-    int64_t (*access)(unsigned cpu_index, uint64_t line, bool store,
+    /**
+     * @access: perform the access; returns the stall in ps, >= 0, or
+     * SIMTIME_BLOCKED when it completes at a time to be told later by
+     * simtime_unblock().
+     */
+    int64_t (*access)(unsigned cpu_index, uint64_t line, SimtimeAccess kind,
                       int64_t now);
     /** @region: the region of interest was entered or left at @now. */
     void (*region)(bool enter, int64_t now);
@@ -104,6 +115,18 @@ void simtime_set_model(const SimtimeModelOps *ops);
 void simtime_stall(int64_t ps);
 
 /**
+ * simtime_unblock: the access for which a vCPU was blocked completes.
+ * @cpu_index: the vCPU; one that is not blocked is left alone
+ * @line: the line of the access, which is not asked about again; 0 when
+ *        the access was given up and the instruction is to start anew
+ * @when: ps
+ */
+void simtime_unblock(unsigned cpu_index, uint64_t line, int64_t when);
+
+/** simtime_unblock_all: give up all accesses that are blocked. */
+void simtime_unblock_all(void);
+
+/**
  * simtime_event_add: call @fn at simulated time @when.
  * @when: ps; a time that has passed means as soon as possible
  * @target: index of the vCPU that the event concerns, which is not run
@@ -112,7 +135,7 @@ void simtime_stall(int64_t ps);
  * @opaque: passed to @fn
  *
  * Events of equal time are called in the order in which they were added.
- * Must be called in the vCPU thread with the BQL held.
+ * Must be called in the vCPU thread.
  */
 void simtime_event_add(int64_t when, int target, SimtimeEventFn *fn,
                        void *opaque);

@@ -13,6 +13,7 @@
 static inline void simtime_translate_insn(int num_insns) { }
 static inline void simtime_gen_access(TCGOpcode opc, TCGTemp *addr,
                                       uint32_t oi) { }
+static inline void simtime_gen_conditional(void) { }
 static inline bool simtime_gen_mark(unsigned reg, bool user) { return false; }
 static inline bool simtime_hint_pauses(unsigned reg) { return true; }
 static inline bool simtime_wait_pauses(void) { return false; }
@@ -30,6 +31,13 @@ void simtime_translate_insn(int num_insns);
  * @oi: its MemOpIdx
  */
 void simtime_gen_access(TCGOpcode opc, TCGTemp *addr, uint32_t oi);
+
+/**
+ * simtime_gen_conditional: the rest of the instruction is a store
+ * conditional: its loads are none of the guest's, its store is one that
+ * fails when another vCPU gets the line first.
+ */
+void simtime_gen_conditional(void);
 
 /**
  * simtime_gen_mark: emit a marker of the region of interest.

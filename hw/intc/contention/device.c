@@ -43,12 +43,53 @@ static bool device_probe(unsigned cpu_index, uint64_t line, bool store,
     return contention_probe(the_device->model, cpu_index, line, store, now);
 }
 
-static int64_t device_access(unsigned cpu_index, uint64_t line, bool store,
-                             int64_t now)
+QEMU_BUILD_BUG_ON(CONTENTION_BLOCKED != SIMTIME_BLOCKED);
+
+static int64_t device_access(unsigned cpu_index, uint64_t line,
+                             SimtimeAccess kind, int64_t now)
 {
-    return contention_access(the_device->model, cpu_index, line, store, now,
-                             NULL);
+    if (kind == SIMTIME_STORE_CONDITIONAL) {
+        return contention_store_conditional(the_device->model, cpu_index,
+                                            line, now, NULL);
+    }
+    return contention_access(the_device->model, cpu_index, line,
+                             kind == SIMTIME_STORE, now, NULL);
 }
+
+/* Requests that wait for a line: the vCPU sleeps until it is granted. */
+
+static void device_line_free(int64_t when, void *opaque)
+{
+    uint64_t *line = opaque;
+
+    contention_grant(the_device->model, *line, when);
+    g_free(line);
+}
+
+static void device_free_at(uint64_t line, int64_t when, void *opaque)
+{
+    simtime_event_add(when, -1, device_line_free,
+                      g_memdup2(&line, sizeof(line)));
+}
+
+static void device_granted(unsigned cpu, uint64_t line, int64_t when,
+                           void *opaque)
+{
+    simtime_unblock(cpu, line, when);
+}
+
+/* The store conditional starts anew, and finds its reservation lost. */
+static void device_lost(unsigned cpu, uint64_t line, int64_t when,
+                        void *opaque)
+{
+    simtime_unblock(cpu, 0, when);
+}
+
+static const ContentionArbiterOps device_arbiter = {
+    .free_at = device_free_at,
+    .granted = device_granted,
+    .lost = device_lost,
+};
 
 static void write_stats(ContentionState *s, int64_t now)
 {
@@ -153,6 +194,9 @@ static void device_set_region(Object *obj, bool value, Error **errp)
     if (!DEVICE(obj)->realized) {
         error_setg(errp, "contention: region can be set only while the "
                    "machine runs");
+    } else if (!simtime_enabled()) {
+        error_setg(errp, "contention: region needs clocks per vCPU: "
+                   "use -accel tcg,simtime=on");
     } else if (value == simtime_in_region()) {
         error_setg(errp, "contention: the region of interest is %s already",
                    value ? "entered" : "left");
@@ -199,6 +243,7 @@ static void device_realize(DeviceState *dev, Error **errp)
     the_device = s;
     contention_fabric_attach(s->model, pnv);
     if (simtime_enabled()) {
+        contention_set_arbiter(s->model, &device_arbiter, s);
         simtime_set_model(&device_ops);
     } else {
         contention_qtest_attach(s->model);
@@ -209,6 +254,7 @@ static void device_realize(DeviceState *dev, Error **errp)
 static void device_reset_hold(Object *obj, ResetType type)
 {
     contention_reset(CONTENTION(obj)->model);
+    simtime_unblock_all();
     contention_fabric_reset();
 }
 

@@ -35,7 +35,7 @@ struct ContentionState {
     int64_t region_instructions;
 };
 
-/** contention_machine: the machine, or NULL when it is not a powernv. */
+/** contention_machine: the machine, or NULL when it has no XIVE chips. */
 PnvMachineState *contention_machine(void);
 
 /** contention_active: whether accesses and events are timed at present. */

@@ -63,6 +63,9 @@ void contention_directory_destroy(ContentionDirectory *dir)
         if (traffic) {
             g_free(traffic->owners.hold);
             g_free(traffic->copies.hold);
+            if (traffic->blocked) {
+                g_array_unref(traffic->blocked);
+            }
             g_free(traffic);
         }
     }

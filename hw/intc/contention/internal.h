@@ -75,6 +75,14 @@ typedef struct ContentionHolds {
     uint32_t max;
 } ContentionHolds;
 
+/* A request that is blocked until the line is granted to it */
+typedef struct ContentionWaiter {
+    ContentionTime since;
+    uint32_t cpu;
+    bool store;
+    bool conditional;
+} ContentionWaiter;
+
 /*
  * The part of a line that only lines have which were ever transferred: most
  * lines belong to one domain for ever.
@@ -94,6 +102,7 @@ typedef struct ContentionTraffic {
     ContentionHolds owners;
     /* Copies that are in flight, or departing one by one; in no order */
     ContentionHolds copies;
+    GArray *blocked;                /* ContentionWaiter, or NULL */
     uint16_t longest_queue;
     uint16_t nr_sharers;
     uint64_t bits[];                /* sharers, then departing */
@@ -163,6 +172,21 @@ static inline void contention_set_remove(uint64_t *set, unsigned n)
     set[n / 64] &= ~(UINT64_C(1) << (n % 64));
 }
 
+/* transfer.c */
+
+/* @domain takes @line exclusively, at once; @r says what it costs. */
+void contention_take(ContentionModel *model, ContentionLine *line,
+                     unsigned domain, bool store, ContentionTime now,
+                     ContentionResult *r);
+
+/* arbiter.c */
+
+/* Must an exclusive request of @line made at @now wait for a grant? */
+bool contention_must_block(const ContentionModel *model,
+                           const ContentionLine *line, ContentionTime now);
+void contention_block(ContentionModel *model, ContentionLine *line,
+                      const ContentionWaiter *request);
+
 /* filter.c */
 
 void contention_filters_init(ContentionModel *model);
@@ -208,6 +232,9 @@ struct ContentionModel {
     ContentionDirectory directory;
     ContentionService *services;    /* one a chip */
     ContentionTime latest;          /* "now" of the latest access */
+    const ContentionArbiterOps *arbiter;
+    void *arbiter_opaque;
+    uint64_t random;                /* state of the arbitration's numbers */
     ContentionStats stats;
 };
 

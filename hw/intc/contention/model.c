@@ -32,6 +32,7 @@ ContentionModel *contention_new(const ContentionParams *params,
     contention_filters_init(model);
     contention_services_init(model);
     model->latest = INT64_MIN;
+    model->random = params->seed;
     return g_steal_pointer(&model);
 }
 
@@ -53,6 +54,7 @@ void contention_reset(ContentionModel *model)
     contention_filters_reset(model);
     contention_services_reset(model);
     model->latest = INT64_MIN;
+    model->random = model->params.seed;
     memset(&model->stats, 0, sizeof(model->stats));
 }
 

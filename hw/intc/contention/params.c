@@ -31,6 +31,9 @@ static const char *const holder_rules[] = {
 static const char *const load_rules[] = { "shared", "migratory", NULL };
 static const char *const load_queues[] = { "parallel", "serialised", NULL };
 static const char *const merge_rules[] = { "all", "loads", NULL };
+static const char *const arbitrations[] = {
+    "random", "arrival", "nearest", NULL
+};
 static const char *const upgrade_rules[] = { "nearest", "furthest", NULL };
 
 static const ContentionParamInfo table[] = {
@@ -66,6 +69,12 @@ static const ContentionParamInfo table[] = {
     RULE("upgrade-rule", upgrade_rule, upgrade_rules,
          "Whose distance a store costs that only has to take the copies of "
          "others."),
+    RULE("arbitration", arbitration, arbitrations,
+         "Which of the requests that wait for a line is granted next: a "
+         "random one (requests are retried until they find it free), the "
+         "first that arrived, or the nearest to the owner."),
+    INTEGER("seed", "", seed, 1, 0, INT64_MAX,
+            "Start of the random numbers of the arbitration."),
     INTEGER("cores-per-domain", "cores", cores_per_domain, 1, 1, 1024,
             "Cores of a chip that form a coherence domain."),
     INTEGER("line-bytes", "bytes", line_bytes, CONTENTION_LINE_BYTES,

@@ -16,14 +16,23 @@
 
 PnvMachineState *contention_machine(void)
 {
-    return (PnvMachineState *)object_dynamic_cast(qdev_get_machine(),
-                                                  TYPE_PNV_MACHINE);
+    PnvMachineState *pnv;
+
+    pnv = (PnvMachineState *)object_dynamic_cast(qdev_get_machine(),
+                                                 TYPE_PNV_MACHINE);
+    if (!pnv || (!object_dynamic_cast(OBJECT(pnv->chips[0]), TYPE_PNV9_CHIP) &&
+                 !object_dynamic_cast(OBJECT(pnv->chips[0]),
+                                      TYPE_PNV10_CHIP))) {
+        return NULL;
+    }
+    return pnv;
 }
 
 void contention_build_topology(PnvMachineState *pnv,
                                ContentionTopology *topology)
 {
-    unsigned nr = MACHINE(pnv)->smp.cpus;
+    /* All are there from the beginning, whatever -smp starts with. */
+    unsigned nr = MACHINE(pnv)->smp.max_cpus;
     ContentionPlace *places = g_new0(ContentionPlace, nr);
 
     for (unsigned chip = 0; chip < pnv->num_chips; chip++) {

@@ -79,7 +79,8 @@ static bool qtest_command(CharBackend *chr, gchar **words)
         return false;
     }
     store = !strcmp(words[1], "store");
-    if (qemu_strtou64(words[2], NULL, 0, &cpu) ||
+    if ((!store && strcmp(words[1], "load")) ||
+        qemu_strtou64(words[2], NULL, 0, &cpu) ||
         qemu_strtou64(words[3], NULL, 0, &addr) ||
         qemu_strtou64(words[4], NULL, 0, &now) ||
         cpu >= contention_nr_cpus(qtest_model)) {

@@ -69,6 +69,7 @@ static View line_view(const ContentionModel *model, const ContentionLine *line,
     }
 
     v.waiters += t->owners.end - first_waiting(t, now);
+    v.waiters += t->blocked ? t->blocked->len : 0;
     for (uint32_t i = t->owners.first; i < t->owners.end; i++) {
         const ContentionHold *hold = &t->owners.hold[i];
 
@@ -347,10 +348,25 @@ static void first_touch(ContentionModel *model, uint64_t key, unsigned domain,
     contention_filter_enter(model, domain, key, store);
 }
 
-/* Decides what an access to a known line is, and does it. */
-static void access_line(ContentionModel *model, ContentionLine *line,
-                        unsigned domain, bool store, ContentionTime now,
-                        ContentionResult *r)
+void contention_take(ContentionModel *model, ContentionLine *line,
+                     unsigned domain, bool store, ContentionTime now,
+                     ContentionResult *r)
+{
+    View v;
+
+    contention_traffic_prune(line->traffic, now);
+    v = line_view(model, line, domain, now);
+    r->waiters = v.waiters;
+    take_line(model, line, domain, &v, store, now, r);
+}
+
+/*
+ * Decides what an access to a known line is, and does it.  False when it is
+ * blocked, as @request, which is NULL for a controller.
+ */
+static bool access_line(ContentionModel *model, ContentionLine *line,
+                        const ContentionWaiter *request, unsigned domain,
+                        bool store, ContentionTime now, ContentionResult *r)
 {
     const ContentionParams *p = &model->params;
     View v;
@@ -373,10 +389,15 @@ static void access_line(ContentionModel *model, ContentionLine *line,
         r->waited = v.readable - now;
     } else if (store || (p->load_rule == CONTENTION_LOAD_MIGRATORY &&
                          line->dirty)) {
+        if (request && contention_must_block(model, line, now)) {
+            contention_block(model, line, request);
+            return false;
+        }
         take_line(model, line, domain, &v, store, now, r);
     } else {
         copy_line(model, line, domain, &v, true, now, r);
     }
+    return true;
 }
 
 bool contention_probe(ContentionModel *model, unsigned cpu, uint64_t line,
@@ -398,17 +419,21 @@ bool contention_probe(ContentionModel *model, unsigned cpu, uint64_t line,
     return true;
 }
 
-ContentionTime contention_access(ContentionModel *model, unsigned cpu,
-                                 uint64_t line, bool store,
-                                 ContentionTime now, ContentionResult *result)
+static ContentionTime cpu_access(ContentionModel *model, uint64_t line,
+                                 const ContentionWaiter *request,
+                                 ContentionResult *result)
 {
-    unsigned domain = model->map.cpu_domain[cpu];
+    unsigned domain = model->map.cpu_domain[request->cpu];
+    bool store = request->store;
+    ContentionTime now = request->since;
     ContentionLine *entry = contention_directory_find(&model->directory, line);
     ContentionResult r = { .from = -1 };
 
     model->latest = MAX(model->latest, now);
     if (entry) {
-        access_line(model, entry, domain, store, now, &r);
+        if (!access_line(model, entry, request, domain, store, now, &r)) {
+            return CONTENTION_BLOCKED;
+        }
     } else {
         r.kind = CONTENTION_FIRST_TOUCH;
         first_touch(model, line, domain, store, now);
@@ -418,6 +443,27 @@ ContentionTime contention_access(ContentionModel *model, unsigned cpu,
         *result = r;
     }
     return r.waited + r.transfer;
+}
+
+ContentionTime contention_access(ContentionModel *model, unsigned cpu,
+                                 uint64_t line, bool store,
+                                 ContentionTime now, ContentionResult *result)
+{
+    ContentionWaiter request = { .since = now, .cpu = cpu, .store = store };
+
+    return cpu_access(model, line, &request, result);
+}
+
+ContentionTime contention_store_conditional(ContentionModel *model,
+                                            unsigned cpu, uint64_t line,
+                                            ContentionTime now,
+                                            ContentionResult *result)
+{
+    ContentionWaiter request = {
+        .since = now, .cpu = cpu, .store = true, .conditional = true,
+    };
+
+    return cpu_access(model, line, &request, result);
 }
 
 ContentionTime contention_dma(ContentionModel *model, unsigned chip,
@@ -430,7 +476,7 @@ ContentionTime contention_dma(ContentionModel *model, unsigned chip,
 
     model->latest = MAX(model->latest, now);
     if (entry && write) {
-        access_line(model, entry, domain, true, now, &r);
+        access_line(model, entry, NULL, domain, true, now, &r);
     } else if (entry) {
         View v = line_view(model, entry, domain, now);
 

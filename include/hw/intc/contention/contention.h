@@ -219,11 +219,28 @@ bool contention_probe(ContentionModel *model, unsigned cpu, uint64_t line,
 /*
  * Does the access and returns its stall, >= 0: it completes at @now + stall.
  * @result may be NULL.
+ *
+ * With an arbiter attached and `arbitration` other than by arrival, an
+ * exclusive request of a busy line cannot know its stall, because those who
+ * ask later may be served before it.  It returns CONTENTION_BLOCKED, and
+ * ContentionArbiterOps.granted() says when it completes: the access is done
+ * then and must not be repeated.
  */
+#define CONTENTION_BLOCKED ((ContentionTime)-1)
+
 ContentionTime contention_access(ContentionModel *model, unsigned cpu,
                                  uint64_t line, bool store,
                                  ContentionTime now,
                                  ContentionResult *result);
+
+/*
+ * A store conditional (stcx.): a store, but one that is given up when it is
+ * blocked and another gets the line first, because its reservation is lost.
+ */
+ContentionTime contention_store_conditional(ContentionModel *model,
+                                            unsigned cpu, uint64_t line,
+                                            ContentionTime now,
+                                            ContentionResult *result);
 
 /*
  * The interrupt controller of @chip reads or writes a line.  A write takes
@@ -233,6 +250,33 @@ ContentionTime contention_access(ContentionModel *model, unsigned cpu,
 ContentionTime contention_dma(ContentionModel *model, unsigned chip,
                               uint64_t line, bool write, ContentionTime now,
                               ContentionResult *result);
+
+/* Arbitration */
+
+typedef struct ContentionArbiterOps {
+    /* @line is free at @when: call contention_grant() at that time. */
+    void (*free_at)(uint64_t line, ContentionTime when, void *opaque);
+    /* The access of @cpu to @line that was blocked completes at @when. */
+    void (*granted)(unsigned cpu, uint64_t line, ContentionTime when,
+                    void *opaque);
+    /*
+     * Another gets the line, at @when, for which the store conditional of
+     * @cpu was blocked: it is given up.
+     */
+    void (*lost)(unsigned cpu, uint64_t line, ContentionTime when,
+                 void *opaque);
+} ContentionArbiterOps;
+
+/*
+ * Lets the requests of a line wait for each other.  @ops is kept; without an
+ * arbiter requests are served by arrival, whatever `arbitration` says.
+ */
+void contention_set_arbiter(ContentionModel *model,
+                            const ContentionArbiterOps *ops, void *opaque);
+
+/* Gives @line, free at @now, to one of those who wait for it, if any does. */
+void contention_grant(ContentionModel *model, uint64_t line,
+                      ContentionTime now);
 
 /* Interrupt fabric */
 

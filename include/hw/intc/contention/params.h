@@ -41,6 +41,12 @@ typedef enum ContentionUpgradeRule {
     CONTENTION_UPGRADE_FURTHEST,    /* ... or the furthest */
 } ContentionUpgradeRule;
 
+typedef enum ContentionArbitration {
+    CONTENTION_ARBITRATE_RANDOM,    /* any of those who wait */
+    CONTENTION_ARBITRATE_ARRIVAL,   /* the first who asked */
+    CONTENTION_ARBITRATE_NEAREST,   /* the nearest to the owner */
+} ContentionArbitration;
+
 /*
  * All fields are int64_t so that one table can reach them; times are in
  * picoseconds, percentages in per cent, rules hold the enums above.
@@ -59,6 +65,8 @@ typedef struct ContentionParams {
     int64_t load_queue;
     int64_t merge_rule;
     int64_t upgrade_rule;
+    int64_t arbitration;
+    int64_t seed;
     int64_t cores_per_domain;
     int64_t line_bytes;
     int64_t filter_entries;
