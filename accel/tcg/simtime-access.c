@@ -28,57 +28,35 @@
 static G_NORETURN void simtime_leave(CPUState *cpu, uintptr_t retaddr)
 {
     simtime.running->leave = true;
-    simtime.running->retry = true;
     cpu->exception_index = EXCP_INTERRUPT;
     cpu_loop_exit_restore(cpu, retaddr);
 }
 
 /*
- * The access may be made when nobody else can act before @now. One that was
- * put off is made in any case, or an MMIO instruction, whose time is its
- * end, would never get past a clock equal to its own.
+ * An access that stalls completes when the line is there: the instruction is
+ * executed again then, and neither is a store seen by others nor does a load
+ * see what others stored before that time. The vCPU comes to the access once
+ * and back to it once, whether or not others have to act in between, since
+ * the scheduler makes an access that came too early on the vCPU's behalf.
  */
-static bool simtime_may_act(SimVCPU *v, int64_t now)
+static void simtime_access_slow(SimVCPU *v, uint64_t line, SimtimeAccess kind,
+                                int64_t now, uintptr_t retaddr)
 {
-    bool may = now <= simtime.horizon || v->retry;
-
-    v->retry = false;
-    return may;
-}
-
-/* As after cpu_io_recompile(): this instruction alone comes next. */
-static uint32_t simtime_single(CPUState *cpu)
-{
-    return curr_cflags(cpu) | CF_MEMI_ONLY | CF_NOIRQ | 1;
-}
-
-void simtime_access_slow(SimVCPU *v, uint64_t line, SimtimeAccess kind,
-                         int64_t now, uintptr_t retaddr)
-{
-    bool store = kind != SIMTIME_LOAD;
-    unsigned index = v - simtime.vcpus;
-    int64_t stall;
-
-    if (unlikely(v->granted == line)) {
+    if (v->granted == line) {
         v->granted = 0;
         return;
     }
-    if (simtime.ops->probe(index, line, store, now)) {
-        return;
-    }
-    if (!simtime_may_act(v, now)) {
+    if (now > simtime.horizon) {
+        if (simtime.ops->probe(v - simtime.vcpus, line, kind != SIMTIME_LOAD,
+                               now)) {
+            return;
+        }
+        v->pending = line;
+        v->pending_kind = kind;
         simtime_leave(v->cpu, retaddr);
     }
-    stall = simtime.ops->access(index, line, kind, now);
-    if (stall == SIMTIME_BLOCKED) {
-        /* The instruction completes, before any interrupt, when told to. */
-        v->blocked = true;
-        v->cpu->cflags_next_tb = simtime_single(v->cpu);
+    if (!simtime_make_access(v, line, kind, now)) {
         simtime_leave(v->cpu, retaddr);
-    }
-    if (stall) {
-        v->stall += stall;
-        simtime_end_slice();
     }
 }
 
@@ -187,6 +165,10 @@ void HELPER(simtime_access)(CPUArchState *env, uint64_t addr, void *tb,
     simtime_access_rest(env, addr, host, tb, info, GETPC());
 }
 
+/*
+ * The time of an MMIO instruction is its end, so one that was put off is made
+ * in any case: it would never get past a clock equal to its own.
+ */
 void simtime_io_prepare(CPUState *cpu, uintptr_t retaddr)
 {
     SimVCPU *v = simtime.running;
@@ -194,8 +176,11 @@ void simtime_io_prepare(CPUState *cpu, uintptr_t retaddr)
     if (!simtime.region || !v || v->cpu != cpu) {
         return;
     }
-    if (!simtime_may_act(v, simtime_local(v))) {
-        cpu->cflags_next_tb = simtime_single(cpu);
+    if (simtime_local(v) > simtime.horizon && !v->retry) {
+        /* As after cpu_io_recompile(): this instruction alone comes next. */
+        cpu->cflags_next_tb = curr_cflags(cpu) | CF_MEMI_ONLY | CF_NOIRQ | 1;
+        v->retry = true;
         simtime_leave(cpu, retaddr);
     }
+    v->retry = false;
 }

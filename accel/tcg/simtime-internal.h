@@ -46,8 +46,11 @@ typedef struct SimtimeOptions {
  * @events: ids of the queued events that concern it, by time
  * @next_event: time of the first of them
  * @leave: the slice is over for a reason of the simulation
- * @retry: it left before an access; the next one is let through
- * @granted: line of the access that was blocked and has been made, or 0
+ * @retry: it left before an MMIO access; the next one is let through
+ * @pending: line of the access that it came to too early, or 0
+ * @pending_kind: what that access is
+ * @granted: line of an access that has been made: the instruction may
+ *           complete, or 0
  * @blocked: waits for simtime_unblock()
  * @kicked: looked at by the scheduler before it runs again (atomic)
  */
@@ -59,7 +62,9 @@ typedef struct SimVCPU {
     CPUState *cpu;
     int64_t last_read;
     int64_t next_event;
+    uint64_t pending;
     uint64_t granted;
+    SimtimeAccess pending_kind;
     bool leave;
     bool retry;
     bool blocked;
@@ -84,6 +89,7 @@ typedef struct SimVCPU {
  * @deadline: time of the next QEMU_CLOCK_VIRTUAL timer
  * @deadline_stale: @deadline must be asked for again (atomic)
  * @instructions: executed by all vCPUs
+ * @slices: executions of vCPUs
  * @ops: the timing model, NULL for none
  */
 typedef struct Simtime {
@@ -102,6 +108,7 @@ typedef struct Simtime {
     int64_t deadline;
     bool deadline_stale;
     int64_t instructions;
+    int64_t slices;
     const SimtimeModelOps *ops;
 } Simtime;
 
@@ -128,6 +135,7 @@ void simtime_run_events(int64_t until);
 
 /* tcg-all.c: options, and what they imply for the kind of threads */
 void simtime_class_init(ObjectClass *oc);
+bool simtime_allow_mttcg(Error **errp);
 bool simtime_init_machine(bool mttcg, unsigned max_cpus);
 
 /* tcg-accel-ops.c */
@@ -136,11 +144,24 @@ void simtime_accel_ops_init(AccelOpsClass *ops);
 /* cpu-exec.c: true when the instruction counter of @cpu was seen to */
 bool simtime_refill(CPUState *cpu, uint32_t tb_insns);
 
+/*
+ * cputlb.c: entries to look at in a TLB. Most of the 16 MMU modes of a vCPU
+ * are never used; with hundreds of vCPUs it shows at each new page of code.
+ */
+static inline size_t simtime_tlb_used(CPUState *cpu, int mmu_idx)
+{
+    return cpu->neg.tlb.d[mmu_idx].n_used_entries ?
+           (cpu->neg.tlb.f[mmu_idx].mask >> CPU_TLB_ENTRY_BITS) + 1 : 0;
+}
+
 /* cputlb.c: before an MMIO access; may leave to the scheduler */
 void simtime_io_prepare(CPUState *cpu, uintptr_t retaddr);
 
-/* The model's answer to an access that the filter did not settle. */
-void simtime_access_slow(SimVCPU *v, uint64_t line, SimtimeAccess kind,
-                         int64_t now, uintptr_t retaddr);
+/*
+ * Make the access of @v to @line at @now. True when it may complete at once;
+ * else @v is charged for it, or blocked, and granted the line.
+ */
+bool simtime_make_access(SimVCPU *v, uint64_t line, SimtimeAccess kind,
+                         int64_t now);
 
 #endif /* ACCEL_TCG_SIMTIME_INTERNAL_H */

@@ -72,7 +72,9 @@ static void simtime_set_u64(Object *obj, Visitor *v, const char *name,
     const SimtimeProperty *p = opaque;
     int64_t value;
 
-    if (!visit_type_int64(v, name, &value, errp)) {
+    if (!visit_type_int64(v, name, &value, NULL)) {
+        error_setg(errp, "%s must be an integer between %" PRIu64 " and %"
+                   PRIu64, name, p->min, p->max);
         return;
     }
     if (value < 0 || value < p->min || value > p->max) {
@@ -81,6 +83,24 @@ static void simtime_set_u64(Object *obj, Visitor *v, const char *name,
         return;
     }
     *p->value = value;
+}
+
+static bool mttcg_chosen;
+
+static bool check_mttcg(bool enabled, bool mttcg, Error **errp)
+{
+    if (enabled && mttcg) {
+        error_setg(errp, "simtime=on and thread=multi exclude each other: "
+                   "drop one of them");
+        return false;
+    }
+    return true;
+}
+
+bool simtime_allow_mttcg(Error **errp)
+{
+    mttcg_chosen = true;
+    return check_mttcg(simtime_options.enabled, true, errp);
 }
 
 static bool simtime_get_enabled(Object *obj, Error **errp)
@@ -93,6 +113,9 @@ static void simtime_set_enabled(Object *obj, bool value, Error **errp)
     if (value && icount_enabled()) {
         error_setg(errp, "simtime=on and -icount exclude each other: "
                    "drop one of them");
+        return;
+    }
+    if (!check_mttcg(value, mttcg_chosen, errp)) {
         return;
     }
     simtime_options.enabled = value;

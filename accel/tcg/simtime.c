@@ -403,6 +403,7 @@ static int simtime_exec(SimVCPU *v)
     cpu->neg.icount_decr.u16.low = 0;
     v->clock += executed * simtime.instruction_ps + v->stall;
     simtime.instructions += executed;
+    simtime.slices++;
 
     return ret;
 }
@@ -422,13 +423,76 @@ static void simtime_pause(SimVCPU *v)
     v->clock = MAX(v->clock, end);
 }
 
+bool simtime_make_access(SimVCPU *v, uint64_t line, SimtimeAccess kind,
+                         int64_t now)
+{
+    unsigned index = v - simtime.vcpus;
+    int64_t stall;
+
+    if (simtime.ops->probe(index, line, kind != SIMTIME_LOAD, now)) {
+        return true;
+    }
+    stall = simtime.ops->access(index, line, kind, now);
+    if (!stall) {
+        return true;
+    }
+    if (stall == SIMTIME_BLOCKED) {
+        v->blocked = true;
+    } else {
+        v->stall += stall;
+        v->granted = line;
+    }
+    return false;
+}
+
+/* Put @v, which is queued, where its clock says, or take it out. */
+static void simtime_requeue(SimVCPU *v)
+{
+    uint32_t id = v - simtime.vcpus;
+
+    if (!simtime_runnable(v)) {
+        sim_heap_remove(&simtime.queue, id);
+    } else if (simtime.queue.e[0].id == id) {
+        sim_heap_first_grew(&simtime.queue, v->clock);
+    } else {
+        /* Somebody it woke has come before it. */
+        sim_heap_remove(&simtime.queue, id);
+        sim_heap_insert(&simtime.queue, v->clock, id, id);
+    }
+}
+
+/*
+ * It is the turn of @v, which has left before an access: make it. True when
+ * the vCPU can go on now.
+ */
+static bool simtime_make_pending(SimVCPU *v)
+{
+    uint64_t line = v->pending;
+
+    v->pending = 0;
+    v->stall = 0;
+    if (!simtime.region) {
+        return true;
+    }
+    if (simtime_make_access(v, line, v->pending_kind, v->clock)) {
+        v->granted = line;
+        return true;
+    }
+    v->clock += v->stall;
+    v->stall = 0;
+    simtime_requeue(v);
+    return false;
+}
+
 static void simtime_slice(SimVCPU *v)
 {
     CPUState *cpu = v->cpu;
-    uint32_t id = v - simtime.vcpus;
     bool paused = false;
     int ret;
 
+    if (v->pending && !simtime_make_pending(v)) {
+        return;
+    }
     if (v != simtime.resume) {
         simtime_begin_slice(v);
     }
@@ -462,15 +526,7 @@ static void simtime_slice(SimVCPU *v)
         simtime.resume = v;
     }
 
-    if (!simtime_runnable(v)) {
-        sim_heap_remove(&simtime.queue, id);
-    } else if (simtime.queue.e[0].id == id) {
-        sim_heap_first_grew(&simtime.queue, v->clock);
-    } else {
-        /* Somebody it woke has come before it. */
-        sim_heap_remove(&simtime.queue, id);
-        sim_heap_insert(&simtime.queue, v->clock, id, id);
-    }
+    simtime_requeue(v);
 }
 
 static void simtime_force_rcu(Notifier *notify, void *data)

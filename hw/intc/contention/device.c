@@ -27,7 +27,8 @@ static ContentionState *the_device;
 
 bool contention_active(void)
 {
-    return simtime_in_region() || qtest_enabled();
+    /* What comes from the main loop has no place in simulated time. */
+    return qtest_enabled() || (simtime_in_region() && current_cpu);
 }
 
 /* The model as the generated code sees it */

@@ -73,7 +73,7 @@ static const ContentionParamInfo table[] = {
          "Which of the requests that wait for a line is granted next: a "
          "random one (requests are retried until they find it free), the "
          "first that arrived, or the nearest to the owner."),
-    INTEGER("seed", "", seed, 1, 0, INT64_MAX,
+    INTEGER("seed", "", seed, 1, 0, UINT32_MAX,
             "Start of the random numbers of the arbitration."),
     INTEGER("cores-per-domain", "cores", cores_per_domain, 1, 1, 1024,
             "Cores of a chip that form a coherence domain."),
