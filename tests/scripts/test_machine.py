@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Machine files: the shipped ones are valid, bad ones are refused by name."""
+
+import re
+
+import support
+from support import MACHINE, ROOT, ScriptTest
+from xivescale import machine, refdata
+from xivescale.errors import UserError
+
+
+class MachineTest(ScriptTest):
+    def bad(self, change, *reasons):
+        with self.assertRaises(UserError) as caught:
+            machine.Machine(self.machine_file(change))
+        text = str(caught.exception)
+        self.assertNotIn("\n", text)
+        for reason in reasons:
+            self.assertIn(reason, text)
+
+    def bad_text(self, text, reason):
+        path = self.dir / "machine.json"
+        path.write_bytes(text)
+        with self.assertRaises(UserError) as caught:
+            machine.Machine(path)
+        self.assertIn(reason, str(caught.exception))
+        self.assertIn("machine.json", str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_shipped_files(self):
+        for path in (ROOT / "machines").glob("*.json"):
+            with self.subTest(path.name):
+                model = machine.Machine(path)
+                self.assertEqual(model.name, path.stem)
+                reference = refdata.Reference(model.reference)
+                for kernel in model.kernels:
+                    if "column" in kernel:
+                        self.assertIn(kernel["column"], reference.columns)
+                fitted = model.fitted()
+                self.assertLessEqual(len(fitted), 6)
+                for item in fitted:
+                    self.assertIsNotNone(reference.value(item["column"],
+                                                         item["cpus"]))
+
+    def test_found_by_name(self):
+        self.assertEqual(machine.Machine("power9-2s").path, MACHINE)
+        with self.assertRaisesRegex(UserError, "no such machine file"):
+            machine.Machine("power99")
+
+    def test_not_json(self):
+        self.bad_text(b"", "not JSON")
+        self.bad_text(b"hello", "not JSON")
+        self.bad_text(b"{\"name\": ", "not JSON")
+        self.bad_text(b"\xff\xfe", "not JSON")
+        self.bad_text(b"[" * 100000, "nested too deeply")
+        self.bad_text(b"[]", "must be a JSON object")
+        self.bad_text(b"{\"name\": \"a\", \"name\": \"b\"}", "given twice")
+        self.bad_text(b"{\"name\": NaN}", "NaN is not a JSON number")
+        with self.assertRaisesRegex(UserError, "cannot be read"):
+            machine.Machine(self.dir / "none.json")
+        with self.assertRaisesRegex(UserError, "cannot be read"):
+            machine.Machine(self.dir)
+
+    def test_missing_key(self):
+        for key in ("name", "smp", "clock", "contention", "storm", "kernels",
+                    "cpus", "memory", "machine", "description"):
+            with self.subTest(key):
+                self.bad(lambda data: data.pop(key),
+                         f"key '{key}' is missing")
+        self.bad(lambda data: data["contention"].pop("same-chip-ns"),
+                 "contention", "'same-chip-ns' is missing")
+        self.bad(lambda data: data["smp"].pop("cores"), "'cores' is missing")
+        self.bad(lambda data: data["kernels"][0].pop("variant"),
+                 "kernels[0]", "'variant' is missing")
+
+    def test_unknown_key(self):
+        self.bad(lambda data: data.update(colour="red"),
+                 "unknown key 'colour'", "known: name")
+        self.bad(lambda data: data["contention"].update({"same-chip": 5}),
+                 "contention", "unknown key 'same-chip'")
+        self.bad(lambda data: data["clock"]["quantum-ns"].update(unit="ns"),
+                 "clock.quantum-ns", "unknown key 'unit'")
+
+    def test_range(self):
+        def put(value):
+            return lambda data: data["contention"]["same-chip-ns"].update(
+                value=value)
+        where = "contention.same-chip-ns.value"
+        self.bad(put(-1), where, "out of range (0 to 1000000 ns)")
+        self.bad(put(10 ** 30), where, "out of range")
+        self.bad(put(57.0001), where, "finer than a picosecond")
+        self.bad(put("57"), where, "not a number")
+        self.bad(put(True), where, "not a number")
+        self.bad(put(None), where, "not a number")
+        self.bad(lambda data: data["contention"]["departure-pct"].update(
+            value=50.5), "contention.departure-pct", "not a whole number")
+        self.bad(lambda data: data["contention"]["holder-rule"].update(
+            value="lode"), "'lode' is not one of load, load-store, none")
+        self.bad(lambda data: data["contention"]["holder-rule"].update(
+            value=["load"]), "is not one of")
+        self.bad(lambda data: data["clock"]["instruction-ps"].update(value=0),
+                 "clock.instruction-ps.value", "out of range")
+        self.bad(lambda data: data["storm"].update(offset=0),
+                 "storm.offset", "out of range")
+
+    def test_fractions_and_forms(self):
+        for given, kept in ((57.5, 57.5), (57.0, 57), (0.58, 0.58)):
+            path = self.machine_file(
+                lambda data: data["contention"]["same-chip-ns"].update(
+                    value=given))
+            value = machine.Machine(path).values("contention")["same-chip-ns"]
+            self.assertEqual(repr(value), repr(kept))
+
+    def test_table_is_the_simulators(self):
+        """Names, order, ranges and words as in the model's own table."""
+        text = (ROOT / "hw/intc/contention/params.c").read_text()
+        words = {name: re.findall('"([a-z-]+)"', body) for name, body in
+                 re.findall(r"char \*const (\w+)\[\] = \{([^}]*)\}", text)}
+        found = {}
+        for kind, name, rest in re.findall(
+                r'^    (TIME|INTEGER|RULE)\("([a-z-]+)",([^"]*(?:"[^"]*",)?'
+                r'[^"]*)', text, re.M):
+            fields = [field.strip() for field in rest.split(",")]
+            if kind == "TIME":
+                found[name] = machine.Time(0, 1_000_000, "ns")
+            elif kind == "RULE":
+                found[name] = machine.Word(tuple(words[fields[1]]))
+            elif name == "line-bytes":
+                found[name] = machine.Number(128, 128, "bytes")
+            elif name not in ("filter-entries", "seed"):
+                found[name] = machine.Number(int(fields[3]), int(fields[4]),
+                                             fields[0].strip('"'))
+        self.assertEqual(list(found.items()),
+                         list(machine.CONTENTION.items()))
+        text = (ROOT / "accel/tcg/simtime-options.c").read_text()
+        found = {name: (int(low), int(high)) for name, low, high in
+                 re.findall(r'\{ "simtime-([a-z-]+)", &[\w.]+,\s+(\d+), '
+                            r'(\d+),', text) if name != "limit-ms"}
+        self.assertEqual(found, {name: (form.low, form.high)
+                                 for name, form in machine.CLOCK.items()})
+
+    def test_topology(self):
+        self.bad(lambda data: data["smp"].update(cores=15), "smp",
+                 "sockets 2 x cores 15 x threads 4 = 120 does not match "
+                 "cpus 128")
+        self.bad(lambda data: data["smp"].update(sockets=0), "smp.sockets",
+                 "out of range")
+        self.bad(lambda data: data["contention"]["cores-per-domain"].update(
+            value=3), "cores-per-domain", "do not divide")
+
+    def test_source_labels(self):
+        def label(**item):
+            return lambda data: data["contention"].update(
+                {"same-chip-ns": item})
+        self.bad(label(value=1), "'source' is missing")
+        self.bad(label(value=1, source="guess"), "'guess' is not one of")
+        self.bad(label(value=1, source="override"), "is not one of")
+        self.bad(label(value=1, source="published"), "needs the key 'where'")
+        self.bad(label(value=1, source="fitted"), "needs the key 'rows'")
+        self.bad(label(value=1, source="chosen"), "needs the key 'note'")
+        self.bad(label(value=1, source="chosen", note=" "), "note")
+        self.bad(label(value=1, source="fitted", rows=[]), "rows")
+        self.bad(label(value=1, source="fitted", rows=[["a"]]), "rows")
+        self.bad(label(value=1, source="chosen", note="x", rows=[["a", 1]]),
+                 "'rows' does not go with source 'chosen'")
+
+    def test_other_values(self):
+        self.bad(lambda data: data.update(name="../x"), "name")
+        self.bad(lambda data: data.update(machine="pseries"), "machine")
+        self.bad(lambda data: data.update(memory="lots"), "memory")
+        self.bad(lambda data: data.update(cpus=[]), "cpus")
+        self.bad(lambda data: data.update(cpus=[16, 256]), "cpus",
+                 "out of range")
+        self.bad(lambda data: data.update(cpus=[1.5]), "cpus")
+        self.bad(lambda data: data.update(kernels=[]), "kernels")
+        self.bad(lambda data: data["kernels"].append(data["kernels"][0]),
+                 "kernels[5]", "second kernel")
+        self.bad(lambda data: data.update(reference="../../x"), "reference")
+
+    def test_override(self):
+        model = machine.Machine(MACHINE)
+        fitted = model.fitted()
+        model.override("same-chip-ns=80")
+        item = model.contention["same-chip-ns"]
+        self.assertEqual((item["value"], item["source"]), (80, "override"))
+        # What is overridden is fitted no more.
+        self.assertNotEqual(model.fitted(), fitted)
+        for text, reason in (("same-chip-ns=-5", "out of range"),
+                             ("same-chip-ns=x", "not a number"),
+                             ("same-chip-ns=nan", "out of range"),
+                             ("same-chip-ns=inf", "out of range"),
+                             ("same-chip-ns=1e-9", "finer than"),
+                             ("departure-pct=1.5", "not a whole number"),
+                             ("holder-rule=x", "not one of load"),
+                             ("same-chip-ns", "give NAME=VALUE"),
+                             ("nothing=1", "no parameter 'nothing'"),
+                             ("cores-per-domain=5", "do not divide")):
+            with self.subTest(text):
+                with self.assertRaisesRegex(UserError, reason):
+                    machine.Machine(MACHINE).override(text)
+
+
+if __name__ == "__main__":
+    support.unittest.main()
