@@ -123,6 +123,7 @@ void simtime_access_rest(CPUArchState *env, vaddr addr, uintptr_t host,
         }
     }
 
+    v->poll.recording = false;
     line = host >> CONTENTION_LINE_SHIFT;
     last = (host + simtime_info_size(info) - 1) >> CONTENTION_LINE_SHIFT;
     for (;;) {
@@ -141,6 +142,7 @@ void HELPER(simtime_access)(CPUArchState *env, uint64_t addr, void *tb,
                             uint32_t info)
 {
     CPUState *cpu = env_cpu(env);
+    SimVCPU *v = simtime.running;
     bool store = simtime_info_store(info);
     const CPUTLBEntry *entry = simtime_tlb_entry(cpu,
                                                  simtime_info_mmu_idx(info),
@@ -157,8 +159,11 @@ void HELPER(simtime_access)(CPUArchState *env, uint64_t addr, void *tb,
         host = addr + entry->addend;
         end = (host & (CONTENTION_LINE_BYTES - 1)) + simtime_info_size(info);
         if (likely(end <= CONTENTION_LINE_BYTES) &&
-            contention_filter_hit(simtime.running->filter,
-                                  host >> CONTENTION_LINE_SHIFT, store)) {
+            contention_filter_hit(v->filter, host >> CONTENTION_LINE_SHIFT,
+                                  store)) {
+            if (unlikely(v->poll.recording)) {
+                simtime_poll_access(v, host, simtime_info_size(info), store);
+            }
             return;
         }
     }
@@ -176,6 +181,7 @@ void simtime_io_prepare(CPUState *cpu, uintptr_t retaddr)
     if (!simtime.region || !v || v->cpu != cpu) {
         return;
     }
+    v->poll.recording = false;
     if (simtime_local(v) > simtime.horizon && !v->retry) {
         /* As after cpu_io_recompile(): this instruction alone comes next. */
         cpu->cflags_next_tb = curr_cflags(cpu) | CF_MEMI_ONLY | CF_NOIRQ | 1;

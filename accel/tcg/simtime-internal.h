@@ -35,6 +35,36 @@ typedef struct SimtimeOptions {
     uint64_t limit_ms;
 } SimtimeOptions;
 
+/* Loads of a polling loop that are looked at; a longer loop is executed. */
+#define SIMTIME_POLL_LOADS 4
+
+/**
+ * struct SimPoll - a vCPU that executes one loop over and over
+ * @recording: so far this iteration may be one of a polling loop
+ * @parked: iterations are accounted for without executing them
+ * @nr_loads: loads of the iteration
+ * @load: host address of each
+ * @size: bytes of each
+ * @value: what each found
+ * @instructions: executed in the iteration
+ * @state: registers at the end of an iteration
+ *
+ * A thread that waits for a flag in memory loads it, gives way and finds
+ * itself with the same registers again. As long as memory does not change,
+ * the line is not taken away and no interrupt comes, the next iteration will
+ * be as the last one, and only its time must be accounted for.
+ */
+typedef struct SimPoll {
+    bool recording;
+    bool parked;
+    unsigned nr_loads;
+    uintptr_t load[SIMTIME_POLL_LOADS];
+    uint8_t size[SIMTIME_POLL_LOADS];
+    uint64_t value[SIMTIME_POLL_LOADS];
+    int64_t instructions;
+    uint64_t state[SIMTIME_STATE_WORDS];
+} SimPoll;
+
 /**
  * struct SimVCPU - clock and scheduling state of a vCPU
  * @clock: local time when it last ran or was woken
@@ -52,6 +82,7 @@ typedef struct SimtimeOptions {
  * @granted: line of an access that has been made: the instruction may
  *           complete, or 0
  * @blocked: waits for simtime_unblock()
+ * @poll: the loop in which it waits
  * @kicked: looked at by the scheduler before it runs again (atomic)
  */
 typedef struct SimVCPU {
@@ -70,6 +101,7 @@ typedef struct SimVCPU {
     bool blocked;
     bool kicked;
     GQueue events;
+    SimPoll poll;
 } QEMU_ALIGNED(64) SimVCPU;
 
 /**
@@ -90,6 +122,7 @@ typedef struct SimVCPU {
  * @deadline_stale: @deadline must be asked for again (atomic)
  * @instructions: executed by all vCPUs
  * @slices: executions of vCPUs
+ * @polls: iterations of polling loops that were not executed
  * @ops: the timing model, NULL for none
  */
 typedef struct Simtime {
@@ -109,6 +142,7 @@ typedef struct Simtime {
     bool deadline_stale;
     int64_t instructions;
     int64_t slices;
+    int64_t polls;
     const SimtimeModelOps *ops;
 } Simtime;
 
@@ -124,6 +158,22 @@ static inline int64_t simtime_local(const SimVCPU *v)
 
     return v->clock + v->stall + executed * simtime.instruction_ps;
 }
+
+/*
+ * An access of what may be a polling loop; a store, or more loads than fit,
+ * make it something else.
+ */
+void simtime_poll_access(SimVCPU *v, uintptr_t host, unsigned size,
+                         bool store);
+
+/* The next iteration of what may be a polling loop begins. */
+void simtime_poll_begin(SimVCPU *v);
+
+/* @v gives way at a hint: is it in a loop that only polls memory? */
+void simtime_poll_end(SimVCPU *v);
+
+/* Whether the next iteration of the parked @v would be as the last one. */
+bool simtime_poll_unchanged(SimVCPU *v);
 
 /* End the slice of the running vCPU at the next block boundary. */
 void simtime_end_slice(void);

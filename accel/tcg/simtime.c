@@ -71,17 +71,21 @@ static int64_t simtime_get_virtual_clock(void)
     return now / SIMTIME_PS_PER_NS;
 }
 
-int64_t simtime_instructions(void)
+SimtimeCounts simtime_counts(void)
 {
-    int64_t n = simtime.instructions;
+    SimtimeCounts counts = {
+        .instructions = simtime.instructions,
+        .slices = simtime.slices,
+        .polls = simtime.polls,
+    };
 
     if (simtime_in_slice()) {
         CPUState *cpu = simtime.running->cpu;
 
-        n += simtime.running->budget - cpu->icount_extra -
-             cpu->neg.icount_decr.u16.low;
+        counts.instructions += simtime.running->budget - cpu->icount_extra -
+                               cpu->neg.icount_decr.u16.low;
     }
-    return n;
+    return counts;
 }
 
 static bool simtime_runnable(const SimVCPU *v)
@@ -248,6 +252,22 @@ static void simtime_check_limit(void)
     }
 }
 
+/* Time passes without anybody running only when nobody is held up. */
+static bool simtime_may_warp(void)
+{
+    if (!runstate_is_running() || qatomic_read(&simtime.attention)) {
+        return false;
+    }
+    for (unsigned i = 0; i < simtime.nr_vcpus; i++) {
+        const CPUState *cpu = simtime.vcpus[i].cpu;
+
+        if (cpu && (cpu->stop || cpu->stopped)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /*
  * Let the timers and events happen that come before the smallest clock.
  * Returns the vCPU to run, or NULL when there is none at present.
@@ -273,8 +293,13 @@ static SimVCPU *simtime_pick(void)
             simtime_check_limit();
             return &simtime.vcpus[simtime.queue.e[0].id];
         }
-        if (clock == SIMTIME_NEVER && !runstate_is_running()) {
-            return NULL;
+        if (clock == SIMTIME_NEVER) {
+            if (!simtime_may_warp()) {
+                return NULL;
+            }
+            /* Let the monitor in: a guest may be idle for ever. */
+            bql_unlock();
+            bql_lock();
         }
         if (event <= simtime.deadline) {
             if (event == SIMTIME_NEVER) {
@@ -402,6 +427,7 @@ static int simtime_exec(SimVCPU *v)
     cpu->icount_extra = 0;
     cpu->neg.icount_decr.u16.low = 0;
     v->clock += executed * simtime.instruction_ps + v->stall;
+    v->poll.instructions += executed;
     simtime.instructions += executed;
     simtime.slices++;
 
@@ -493,6 +519,16 @@ static void simtime_slice(SimVCPU *v)
     if (v->pending && !simtime_make_pending(v)) {
         return;
     }
+    if (v->poll.parked) {
+        if (simtime_poll_unchanged(v)) {
+            v->clock += v->poll.instructions * simtime.instruction_ps;
+            simtime_pause(v);
+            simtime_requeue(v);
+            simtime.polls++;
+            return;
+        }
+        simtime_poll_begin(v);
+    }
     if (v != simtime.resume) {
         simtime_begin_slice(v);
     }
@@ -521,6 +557,9 @@ static void simtime_slice(SimVCPU *v)
     }
     if (paused) {
         simtime_pause(v);
+        if (simtime.region) {
+            simtime_poll_end(v);
+        }
     } else if (ret == EXCP_INTERRUPT && !v->leave &&
                v->clock < simtime.slice_end) {
         simtime.resume = v;

@@ -148,8 +148,20 @@ void simtime_event_add(int64_t when, int target, SimtimeEventFn *fn,
 bool simtime_region_enter(Error **errp);
 bool simtime_region_leave(Error **errp);
 
-/** simtime_instructions: instructions executed so far by all vCPUs. */
-int64_t simtime_instructions(void);
+/**
+ * struct SimtimeCounts - work done so far, for all vCPUs together
+ * @instructions: instructions executed
+ * @slices: how often a vCPU was switched to
+ * @polls: iterations of polling loops accounted for without executing them
+ */
+typedef struct SimtimeCounts {
+    int64_t instructions;
+    int64_t slices;
+    int64_t polls;
+} SimtimeCounts;
+
+/** simtime_counts: the counts at this moment. */
+SimtimeCounts simtime_counts(void);
 
 /**
  * simtime_cpu_low_priority: whether the guest runs @cpu at a hardware
@@ -157,5 +169,13 @@ int64_t simtime_instructions(void);
  * Provided by the target.
  */
 bool simtime_cpu_low_priority(CPUState *cpu);
+
+/*
+ * simtime_cpu_state: what a loop without memory can carry from one iteration
+ * to the next: general and condition registers, counter, next instruction.
+ * Provided by the target.
+ */
+#define SIMTIME_STATE_WORDS 40
+void simtime_cpu_state(CPUState *cpu, uint64_t *state);
 
 #endif /* SYSTEM_SIMTIME_H */

@@ -22,3 +22,22 @@ bool simtime_cpu_low_priority(CPUState *cs)
     /* 0 is what the register holds before anybody has written it. */
     return pri && pri <= PPR_PRI_LOW;
 }
+
+void simtime_cpu_state(CPUState *cs, uint64_t *state)
+{
+    CPUPPCState *env = cpu_env(cs);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(env->gpr); i++) {
+        state[n++] = env->gpr[i];
+    }
+    state[n++] = env->nip;
+    state[n++] = env->lr;
+    state[n++] = env->ctr;
+    state[n++] = env->msr;
+    state[n++] = cpu_read_xer(env);
+    state[n++] = ppc_get_cr(env);
+    state[n++] = env->reserve_addr;
+    state[n++] = 0;
+    QEMU_BUILD_BUG_ON(ARRAY_SIZE(env->gpr) + 8 != SIMTIME_STATE_WORDS);
+}

@@ -96,15 +96,19 @@ static void write_stats(ContentionState *s, int64_t now)
 {
     g_autoptr(GString) out = g_string_new("{\"parameters\": ");
     g_autoptr(GError) err = NULL;
-    int64_t instructions = simtime_instructions() - s->region_instructions;
+    SimtimeCounts c = simtime_counts();
 
     contention_params_json(&s->params, out);
     g_string_append(out, ",\n \"region\": {\"start_ns\": ");
     contention_append_ns(out, s->region_start);
     g_string_append(out, ", \"end_ns\": ");
     contention_append_ns(out, now);
-    g_string_append_printf(out, ", \"instructions\": %" PRId64 "},\n ",
-                           instructions);
+    g_string_append_printf(out, ", \"instructions\": %" PRId64
+                           ", \"slices\": %" PRId64
+                           ", \"polls\": %" PRId64 "},\n ",
+                           c.instructions - s->region_counts.instructions,
+                           c.slices - s->region_counts.slices,
+                           c.polls - s->region_counts.polls);
     contention_stats_json(s->model, out);
     g_string_append(out, "}\n");
 
@@ -120,7 +124,7 @@ static void device_region(bool enter, int64_t now)
     if (enter) {
         contention_reset(s->model);
         s->region_start = now;
-        s->region_instructions = simtime_instructions();
+        s->region_counts = simtime_counts();
     } else if (s->stats_file) {
         write_stats(s, now);
     }

@@ -12,6 +12,7 @@
 #include "hw/qdev-core.h"
 #include "hw/intc/contention/contention.h"
 #include "hw/ppc/pnv.h"
+#include "system/simtime.h"
 #include "qom/object.h"
 
 #define TYPE_CONTENTION "contention"
@@ -23,7 +24,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(ContentionState, CONTENTION)
  * @stats_file: where the counters go when the region is left, or NULL
  * @model: the core, from realize on
  * @region_start: when the region was entered, ps
- * @region_instructions: instructions executed until then
+ * @region_counts: work done until then
  */
 struct ContentionState {
     DeviceState parent_obj;
@@ -32,7 +33,7 @@ struct ContentionState {
     char *stats_file;
     ContentionModel *model;
     int64_t region_start;
-    int64_t region_instructions;
+    SimtimeCounts region_counts;
 };
 
 /** contention_machine: the machine, or NULL when it has no XIVE chips. */
