@@ -95,8 +95,7 @@ static unsigned choose(ContentionModel *model, const ContentionLine *line)
 
 /* The other requests of @domain are served by the same transfer. */
 static void grant_domain(ContentionModel *model, ContentionLine *line,
-                         unsigned domain, ContentionTime now,
-                         ContentionTime arrival)
+                         unsigned domain, ContentionTime arrival)
 {
     GArray *blocked = line->traffic->blocked;
 
@@ -170,7 +169,7 @@ void contention_grant(ContentionModel *model, uint64_t key, ContentionTime now)
     model->arbiter->granted(w.cpu, key, arrival, model->arbiter_opaque);
 
     if (model->params.merge_rule == CONTENTION_MERGE_ALL) {
-        grant_domain(model, line, domain, now, arrival);
+        grant_domain(model, line, domain, arrival);
     }
     if (w.store) {
         give_up_conditional(model, line, arrival);
