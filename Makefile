@@ -45,7 +45,7 @@ check-patches: qemu ## verify both patch series
 	$(python) scripts/sources linux
 	$(python) scripts/check patches
 
-check-qtest: qemu ## run the qtests, ours and QEMU's for powernv
+check-qtest: qemu packages-run ## run the qtests, ours and QEMU's for powernv
 	$(python) scripts/check qtest
 
 check-guest: qemu guests packages-run ## run the tests that boot guests

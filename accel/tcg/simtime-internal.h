@@ -124,6 +124,7 @@ typedef struct SimVCPU {
  * @slices: executions of vCPUs
  * @polls: iterations of polling loops that were not executed
  * @ops: the timing model, NULL for none
+ * @target: what the target knows, NULL when it does not say
  */
 typedef struct Simtime {
     SimVCPU *running;
@@ -144,6 +145,7 @@ typedef struct Simtime {
     int64_t slices;
     int64_t polls;
     const SimtimeModelOps *ops;
+    const SimtimeTargetOps *target;
 } Simtime;
 
 extern SimtimeOptions simtime_options;
@@ -181,12 +183,29 @@ void simtime_end_slice(void);
 /* The time of the first event for @v after some were added or taken. */
 void simtime_run_events(int64_t until);
 
+static inline bool simtime_low_priority(CPUState *cpu)
+{
+    return simtime.target && simtime.target->low_priority(cpu);
+}
+
 /* Hooks of the generic code, in the order of the files that call them. */
 
 /* tcg-all.c: options, and what they imply for the kind of threads */
+#ifdef CONFIG_USER_ONLY
+static inline void simtime_class_init(ObjectClass *oc) { }
+static inline bool simtime_allow_mttcg(Error **errp)
+{
+    return true;
+}
+static inline bool simtime_init_machine(bool mttcg, unsigned max_cpus)
+{
+    return mttcg;
+}
+#else
 void simtime_class_init(ObjectClass *oc);
 bool simtime_allow_mttcg(Error **errp);
 bool simtime_init_machine(bool mttcg, unsigned max_cpus);
+#endif
 
 /* tcg-accel-ops.c */
 void simtime_accel_ops_init(AccelOpsClass *ops);

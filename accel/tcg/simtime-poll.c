@@ -46,7 +46,10 @@ void simtime_poll_end(SimVCPU *v)
     SimPoll *p = &v->poll;
     uint64_t state[SIMTIME_STATE_WORDS];
 
-    simtime_cpu_state(v->cpu, state);
+    if (!simtime.target) {
+        return;
+    }
+    simtime.target->state(v->cpu, state);
     p->parked = p->recording && p->nr_loads &&
                 p->instructions <= POLL_INSTRUCTIONS &&
                 !memcmp(state, p->state, sizeof(state));

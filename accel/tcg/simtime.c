@@ -37,6 +37,11 @@ bool simtime_enabled(void)
     return simtime_options.enabled;
 }
 
+void simtime_set_target(const SimtimeTargetOps *ops)
+{
+    simtime.target = ops;
+}
+
 bool simtime_in_region(void)
 {
     return simtime.region;
@@ -398,7 +403,7 @@ static int simtime_exec(SimVCPU *v)
 
     n = (simtime.slice_end - v->clock) / simtime.instruction_ps;
     n = MIN(MAX(n, 1), INT32_MAX);
-    if (!simtime.region && simtime_cpu_low_priority(cpu)) {
+    if (!simtime.region && simtime_low_priority(cpu)) {
         n = MIN(n, simtime_options.pause_instructions);
     }
 
@@ -552,7 +557,7 @@ static void simtime_slice(SimVCPU *v)
         break;
     }
 
-    if (!simtime.region && !cpu->halted && simtime_cpu_low_priority(cpu)) {
+    if (!simtime.region && !cpu->halted && simtime_low_priority(cpu)) {
         paused = true;
     }
     if (paused) {

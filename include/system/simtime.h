@@ -163,19 +163,26 @@ typedef struct SimtimeCounts {
 /** simtime_counts: the counts at this moment. */
 SimtimeCounts simtime_counts(void);
 
-/**
- * simtime_cpu_low_priority: whether the guest runs @cpu at a hardware
- * thread priority at which it only waits (PPR priority 1 or 2).
- * Provided by the target.
- */
-bool simtime_cpu_low_priority(CPUState *cpu);
-
-/*
- * simtime_cpu_state: what a loop without memory can carry from one iteration
- * to the next: general and condition registers, counter, next instruction.
- * Provided by the target.
- */
 #define SIMTIME_STATE_WORDS 40
-void simtime_cpu_state(CPUState *cpu, uint64_t *state);
+
+/**
+ * struct SimtimeTargetOps - what only the target knows of a vCPU
+ * @low_priority: whether the guest runs it at a hardware thread priority at
+ *                which it only waits (PPR priority 1 or 2)
+ * @state: what a loop without memory can carry from one iteration to the
+ *         next (general and condition registers, counter, next
+ *         instruction), as SIMTIME_STATE_WORDS words
+ */
+typedef struct SimtimeTargetOps {
+    bool (*low_priority)(CPUState *cpu);
+    void (*state)(CPUState *cpu, uint64_t *state);
+} SimtimeTargetOps;
+
+/**
+ * simtime_set_target: let threads that wait be recognised; without it they
+ * are executed like all others.
+ * @ops: kept, not copied
+ */
+void simtime_set_target(const SimtimeTargetOps *ops);
 
 #endif /* SYSTEM_SIMTIME_H */

@@ -1,5 +1,5 @@
 /*
- * Simulated time: hardware thread priority
+ * Simulated time: what the scheduler asks about a POWER thread
  *
  * Copyright (c) 2026 the xivescale developers
  *
@@ -7,6 +7,7 @@
  */
 
 #include "qemu/osdep.h"
+#include "qemu/module.h"
 #include "cpu.h"
 #include "system/simtime.h"
 
@@ -15,7 +16,7 @@
 #define PPR_PRI_MASK  7
 #define PPR_PRI_LOW   2
 
-bool simtime_cpu_low_priority(CPUState *cs)
+static bool low_priority(CPUState *cs)
 {
     unsigned pri = cpu_env(cs)->spr[SPR_PPR] >> PPR_PRI_SHIFT & PPR_PRI_MASK;
 
@@ -23,21 +24,33 @@ bool simtime_cpu_low_priority(CPUState *cs)
     return pri && pri <= PPR_PRI_LOW;
 }
 
-void simtime_cpu_state(CPUState *cs, uint64_t *state)
+static void state(CPUState *cs, uint64_t *words)
 {
     CPUPPCState *env = cpu_env(cs);
     unsigned n = 0;
 
     for (unsigned i = 0; i < ARRAY_SIZE(env->gpr); i++) {
-        state[n++] = env->gpr[i];
+        words[n++] = env->gpr[i];
     }
-    state[n++] = env->nip;
-    state[n++] = env->lr;
-    state[n++] = env->ctr;
-    state[n++] = env->msr;
-    state[n++] = cpu_read_xer(env);
-    state[n++] = ppc_get_cr(env);
-    state[n++] = env->reserve_addr;
-    state[n++] = 0;
+    words[n++] = env->nip;
+    words[n++] = env->lr;
+    words[n++] = env->ctr;
+    words[n++] = env->msr;
+    words[n++] = cpu_read_xer(env);
+    words[n++] = ppc_get_cr(env);
+    words[n++] = env->reserve_addr;
+    words[n++] = 0;
     QEMU_BUILD_BUG_ON(ARRAY_SIZE(env->gpr) + 8 != SIMTIME_STATE_WORDS);
 }
+
+static const SimtimeTargetOps simtime_ppc = {
+    .low_priority = low_priority,
+    .state = state,
+};
+
+static void simtime_ppc_init(void)
+{
+    simtime_set_target(&simtime_ppc);
+}
+
+type_init(simtime_ppc_init)

@@ -7,6 +7,7 @@
 - one descriptor falls at the second chip, a descriptor a node grows
 - a second run gives the same bytes, and so does one on a busy host
 - a marker in user space changes nothing and is told once
+- without xive_ipi=on IPIs go by doorbell, as Linux does it by itself
 """
 
 import json
@@ -20,7 +21,12 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from xivescale import machine, qemu  # noqa: E402
+
 KERNELS = ("before", "node-ipi", "both")
+BOTH = ROOT / "build/guest/both/vmlinux"
 DURATION_US = 300
 
 
@@ -44,7 +50,7 @@ class Storm(unittest.TestCase):
         names = [word for name in ("before", "node-ipi")
                  for word in ("--kernel", name)]
         cls.result = compare(cls.out, *names, "--kernel",
-                             f"both={ROOT}/build/guest/both/vmlinux",
+                             f"both={BOTH}",
                              "--cpus", "64,128")
         cls.points = [json.loads(path.read_text()) for path in
                       sorted((cls.out / "points").glob("*.json"))]
@@ -144,15 +150,31 @@ class UserSpace(unittest.TestCase):
             ours += bytes(-len(ours) % 512)
             initrd.write_bytes(ours + cpio("mark", program(marks + exit_7),
                                            stat.S_IFREG | 0o755))
-            done = subprocess.run(
-                [ROOT / "scripts/boot", "power9-2s", "--kernel", "both",
-                 "--initrd", initrd, "--exec", "/mark"],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertEqual(done.returncode, 7, done.stdout)
-        told = re.findall(r".*region of interest in user space.*",
-                          done.stdout)
-        self.assertEqual(len(told), 1, done.stdout)
+            argv = qemu.command(qemu.Qemu(), machine.Machine(
+                ROOT / "machines/power9-2s.json"), BOTH, initrd,
+                qemu.full_append("", "exec /mark"))
+            done = subprocess.run(argv, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("XS: exec status=7", done.stdout)
+        told = re.findall(r"marker of the region of interest in user space",
+                          done.stderr)
+        self.assertEqual(len(told), 1, done.stderr)
+
+
+class Doorbells(unittest.TestCase):
+    def test_ipis_by_doorbell(self):
+        done = subprocess.run(
+            [ROOT / "scripts/boot", "power9-2s", "--kernel", BOTH,
+             "--append", "xive_ipi=off", "--exec",
+             "grep DBL: /proc/interrupts"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        counts = re.search(r"DBL:((?: +[0-9]+)+)", done.stdout)
+        self.assertGreater(sum(map(int, counts[1].split())), 100)
 
 
 if __name__ == "__main__":
