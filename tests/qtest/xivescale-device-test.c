@@ -60,7 +60,7 @@ static const Range device_ranges[] = {
     { "cores-per-domain", "1", "1024", "0", "1025" },
     { "line-bytes", "128", "128", "64", "256" },
     { "filter-entries", "1", "1048576", "0", "2097152" },
-    { "seed", "0", "9223372036854775807", "-1", NULL },
+    { "seed", "0", "4294967295", "-1", "4294967296" },
 };
 
 static const struct {
