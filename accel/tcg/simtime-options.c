@@ -28,7 +28,7 @@ SimtimeOptions simtime_options = {
  * @name: property name, with its unit
  * @value: where it is kept
  * @min, @max: range
- * @description: for "-accel tcg,help" and error messages
+ * @description: shown where QEMU lists properties
  */
 typedef struct SimtimeProperty {
     const char *name;
