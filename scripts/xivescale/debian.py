@@ -254,9 +254,12 @@ class PrivateApt:
     @staticmethod
     def reason(said):
         """The line of apt's words that says most."""
-        lines = [line.strip() for line in said.splitlines()
-                 if re.match(r"\s*(E:|Err:|W: Failed)", line)]
-        return lines[0] if lines else "apt says nothing about why"
+        lines = [line.strip() for line in said.splitlines()]
+        for pattern in (r"[EW]: Failed to fetch", r"E:", r"Err:"):
+            for line in lines:
+                if re.match(pattern, line):
+                    return line
+        return "apt says nothing about why"
 
     def source_versions(self, package, pattern):
         """Versions of a source package that match, newest first."""

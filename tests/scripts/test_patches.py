@@ -48,11 +48,11 @@ class Sources(Tree):
         self.sources()
         # As a kill in the middle of unpacking leaves it.
         (self.build / "src/.qemu.orig.stamp").unlink()
-        (self.build / "src/qemu.new").mkdir()
-        write(self.build / "src/qemu.new/half", "")
+        left = self.build / "src/.unpack.1/half"
+        write(left, "")
         self.good("scripts/sources", "qemu")
-        self.assertFalse((self.build / "src/qemu.new").exists())
-        self.assertFalse((self.tree / "half").exists())
+        self.assertFalse(left.parent.exists())
+        self.assertTrue((self.tree / "hw/ppc/pnv.c").exists())
 
     def test_other_source_keeps_edits(self):
         self.sources()
