@@ -25,11 +25,20 @@
 #undef HELPER_H
 
 /* Come back to the instruction when the others have caught up. */
-static G_NORETURN void simtime_leave(CPUState *cpu, uintptr_t retaddr)
+static G_NORETURN void simtime_leave(CPUState *cpu)
 {
     simtime.running->leave = true;
     cpu->exception_index = EXCP_INTERRUPT;
-    cpu_loop_exit_restore(cpu, retaddr);
+    cpu_loop_exit(cpu);
+}
+
+/* As cpu_loop_exit_restore(), without a search for the block. */
+static G_NORETURN void simtime_leave_access(SimVCPU *v,
+                                            const TranslationBlock *tb,
+                                            uintptr_t retaddr)
+{
+    cpu_restore_state_from_tb(v->cpu, (TranslationBlock *)tb, retaddr);
+    simtime_leave(v->cpu);
 }
 
 /*
@@ -40,10 +49,14 @@ static G_NORETURN void simtime_leave(CPUState *cpu, uintptr_t retaddr)
  * the scheduler makes an access that came too early on the vCPU's behalf.
  */
 static void simtime_access_slow(SimVCPU *v, uint64_t line, SimtimeAccess kind,
-                                int64_t now, uintptr_t retaddr)
+                                int64_t now, const TranslationBlock *tb,
+                                uintptr_t retaddr)
 {
     if (v->granted == line) {
         v->granted = 0;
+        if (kind != SIMTIME_LOAD) {
+            simtime_line_changed(line);
+        }
         return;
     }
     if (now > simtime.horizon) {
@@ -53,10 +66,10 @@ static void simtime_access_slow(SimVCPU *v, uint64_t line, SimtimeAccess kind,
         }
         v->pending = line;
         v->pending_kind = kind;
-        simtime_leave(v->cpu, retaddr);
+        simtime_leave_access(v, tb, retaddr);
     }
     if (!simtime_make_access(v, line, kind, now)) {
-        simtime_leave(v->cpu, retaddr);
+        simtime_leave_access(v, tb, retaddr);
     }
 }
 
@@ -129,7 +142,7 @@ void simtime_access_rest(CPUArchState *env, vaddr addr, uintptr_t host,
     for (;;) {
         if (!contention_filter_hit(v->filter, line, store)) {
             simtime_access_slow(v, line, kind,
-                                simtime_insn_time(v, tb, info), retaddr);
+                                simtime_insn_time(v, tb, info), tb, retaddr);
         }
         if (line == last || crosses_page) {
             break;
@@ -186,7 +199,8 @@ void simtime_io_prepare(CPUState *cpu, uintptr_t retaddr)
         /* As after cpu_io_recompile(): this instruction alone comes next. */
         cpu->cflags_next_tb = curr_cflags(cpu) | CF_MEMI_ONLY | CF_NOIRQ | 1;
         v->retry = true;
-        simtime_leave(cpu, retaddr);
+        cpu_restore_state(cpu, retaddr);
+        simtime_leave(cpu);
     }
     v->retry = false;
 }

@@ -42,6 +42,7 @@ typedef struct SimtimeOptions {
  * struct SimPoll - a vCPU that executes one loop over and over
  * @recording: so far this iteration may be one of a polling loop
  * @parked: iterations are accounted for without executing them
+ * @load_at: links to those that poll the same lines, when parked
  * @nr_loads: loads of the iteration
  * @load: host address of each
  * @size: bytes of each
@@ -52,11 +53,18 @@ typedef struct SimtimeOptions {
  * A thread that waits for a flag in memory loads it, gives way and finds
  * itself with the same registers again. As long as memory does not change,
  * the line is not taken away and no interrupt comes, the next iteration will
- * be as the last one, and only its time must be accounted for.
+ * be as the last one, and only its time must be accounted for. The vCPU is
+ * woken when one of these changes, and its clock is set to the end of the
+ * last iteration that cannot have seen the change.
  */
 typedef struct SimPoll {
     bool recording;
     bool parked;
+    struct SimPollLoad {
+        QLIST_ENTRY(SimPollLoad) link;
+        uint64_t line;
+        struct SimVCPU *vcpu;
+    } load_at[SIMTIME_POLL_LOADS];
     unsigned nr_loads;
     uintptr_t load[SIMTIME_POLL_LOADS];
     uint8_t size[SIMTIME_POLL_LOADS];
@@ -123,6 +131,7 @@ typedef struct SimVCPU {
  * @instructions: executed by all vCPUs
  * @slices: executions of vCPUs
  * @polls: iterations of polling loops that were not executed
+ * @poll_instructions: their instructions
  * @ops: the timing model, NULL for none
  * @target: what the target knows, NULL when it does not say
  */
@@ -144,6 +153,7 @@ typedef struct Simtime {
     int64_t instructions;
     int64_t slices;
     int64_t polls;
+    int64_t poll_instructions;
     const SimtimeModelOps *ops;
     const SimtimeTargetOps *target;
 } Simtime;
@@ -171,11 +181,26 @@ void simtime_poll_access(SimVCPU *v, uintptr_t host, unsigned size,
 /* The next iteration of what may be a polling loop begins. */
 void simtime_poll_begin(SimVCPU *v);
 
-/* @v gives way at a hint: is it in a loop that only polls memory? */
-void simtime_poll_end(SimVCPU *v);
+/* @v gives way at a hint: true when it is in a loop that only polls memory. */
+bool simtime_poll_end(SimVCPU *v);
 
-/* Whether the next iteration of the parked @v would be as the last one. */
-bool simtime_poll_unchanged(SimVCPU *v);
+/* When the turn of @v comes: its clock, unless it is parked. */
+int64_t simtime_poll_turn(const SimVCPU *v);
+
+/* The turn of the parked @v has come: true when it goes on polling. */
+bool simtime_poll_continue(SimVCPU *v);
+
+/*
+ * Something happened at @when that the parked @v may see; an interrupt also
+ * ends a pause. The caller puts it where its clock says.
+ */
+void simtime_poll_wake(SimVCPU *v, int64_t when, bool interrupt);
+
+/* The region ends: all go on as they would. */
+void simtime_poll_wake_all(void);
+
+/* Put @v, which is queued, where its clock says. */
+void simtime_reschedule(SimVCPU *v);
 
 /* End the slice of the running vCPU at the next block boundary. */
 void simtime_end_slice(void);

@@ -14,6 +14,7 @@
 #include "qom/object.h"
 #include "system/cpu-timers.h"
 #include "simtime-internal.h"
+#include "simtime-jmp-cache.h"
 
 SimtimeOptions simtime_options = {
     .instruction_ps = 580,
@@ -153,5 +154,6 @@ bool simtime_init_machine(bool mttcg, unsigned max_cpus)
                                   max_cpus * sizeof(SimVCPU));
     memset(simtime.vcpus, 0, max_cpus * sizeof(SimVCPU));
     sim_heap_reserve(&simtime.queue, max_cpus);
+    simtime_jmp_cache_init();
     return false;
 }

@@ -40,6 +40,7 @@ static void simtime_set_region(bool open)
         simtime.ops->region(open, now);
     }
     simtime_unblock_all();
+    simtime_poll_wake_all();
     simtime_end_slice();
 }
 

@@ -60,6 +60,11 @@ int64_t simtime_now(void)
     return qatomic_read_i64(&simtime.now);
 }
 
+int64_t simtime_floor(void)
+{
+    return simtime.now;
+}
+
 /*
  * A clock that a guest has read must not be seen to go back when the
  * instruction counter is set back because a block is left in the middle.
@@ -82,6 +87,7 @@ SimtimeCounts simtime_counts(void)
         .instructions = simtime.instructions,
         .slices = simtime.slices,
         .polls = simtime.polls,
+        .poll_instructions = simtime.poll_instructions,
     };
 
     if (simtime_in_slice()) {
@@ -111,8 +117,10 @@ static void simtime_update(SimVCPU *v, int64_t now)
         return;
     }
     if (runnable) {
-        v->clock = MAX(v->clock, now);
-        sim_heap_insert(&simtime.queue, v->clock, id, id);
+        if (!v->poll.parked) {
+            v->clock = MAX(v->clock, now);
+        }
+        sim_heap_insert(&simtime.queue, simtime_poll_turn(v), id, id);
     } else {
         sim_heap_remove(&simtime.queue, id);
     }
@@ -155,6 +163,30 @@ void simtime_stall(int64_t ps)
     }
 }
 
+static int64_t simtime_ahead(void)
+{
+    return (simtime.region ? simtime_options.lookahead_ns
+                           : simtime_options.quantum_ns) * SIMTIME_PS_PER_NS;
+}
+
+/* It may have come before others, or before the end of the slice. */
+void simtime_reschedule(SimVCPU *v)
+{
+    uint32_t id = v - simtime.vcpus;
+
+    if (!sim_heap_queued(&simtime.queue, id)) {
+        return;
+    }
+    sim_heap_remove(&simtime.queue, id);
+    sim_heap_insert(&simtime.queue, v->clock, id, id);
+    if (simtime.running) {
+        simtime.horizon = MIN(simtime.horizon, v->clock);
+        if (v->clock + simtime_ahead() < simtime.slice_end) {
+            simtime_end_slice();
+        }
+    }
+}
+
 /*
  * Kicks. From the vCPU thread they belong to the simulation (a timer was
  * armed, work was queued) and end the slice at the same place in every run.
@@ -192,6 +224,8 @@ static void simtime_handle_interrupt(CPUState *cpu, int mask)
         qemu_cpu_kick(cpu);
     } else if (v == simtime.running) {
         qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
+    } else if (v->poll.parked) {
+        simtime_poll_wake(v, simtime_now(), true);
     } else if (!sim_heap_queued(&simtime.queue, v - simtime.vcpus)) {
         int64_t now = simtime_now();
 
@@ -357,9 +391,7 @@ static void simtime_begin_slice(SimVCPU *v)
 {
     const SimHeapEntry *e = simtime.queue.e;
     int64_t next = SIMTIME_NEVER;
-    int64_t ahead = (simtime.region ? simtime_options.lookahead_ns
-                                    : simtime_options.quantum_ns)
-                    * SIMTIME_PS_PER_NS;
+    int64_t ahead = simtime_ahead();
 
     if (simtime.queue.n > 1) {
         next = e[1].key;
@@ -476,7 +508,7 @@ bool simtime_make_access(SimVCPU *v, uint64_t line, SimtimeAccess kind,
     return false;
 }
 
-/* Put @v, which is queued, where its clock says, or take it out. */
+/* Put @v, which is queued, where its turn is, or take it out. */
 static void simtime_requeue(SimVCPU *v)
 {
     uint32_t id = v - simtime.vcpus;
@@ -484,11 +516,11 @@ static void simtime_requeue(SimVCPU *v)
     if (!simtime_runnable(v)) {
         sim_heap_remove(&simtime.queue, id);
     } else if (simtime.queue.e[0].id == id) {
-        sim_heap_first_grew(&simtime.queue, v->clock);
+        sim_heap_first_grew(&simtime.queue, simtime_poll_turn(v));
     } else {
         /* Somebody it woke has come before it. */
         sim_heap_remove(&simtime.queue, id);
-        sim_heap_insert(&simtime.queue, v->clock, id, id);
+        sim_heap_insert(&simtime.queue, simtime_poll_turn(v), id, id);
     }
 }
 
@@ -524,15 +556,9 @@ static void simtime_slice(SimVCPU *v)
     if (v->pending && !simtime_make_pending(v)) {
         return;
     }
-    if (v->poll.parked) {
-        if (simtime_poll_unchanged(v)) {
-            v->clock += v->poll.instructions * simtime.instruction_ps;
-            simtime_pause(v);
-            simtime_requeue(v);
-            simtime.polls++;
-            return;
-        }
-        simtime_poll_begin(v);
+    if (v->poll.parked && simtime_poll_continue(v)) {
+        simtime_requeue(v);
+        return;
     }
     if (v != simtime.resume) {
         simtime_begin_slice(v);

@@ -85,6 +85,12 @@ typedef struct SimtimeModelOps {
      */
     int64_t (*access)(unsigned cpu_index, uint64_t line, SimtimeAccess kind,
                       int64_t now);
+    /**
+     * @watch: stores to @line by threads that share a cache with vCPU
+     * @cpu_index pass the filter no more; simtime_line_changed() tells of
+     * them, as of everything that takes the line away.
+     */
+    void (*watch)(unsigned cpu_index, uint64_t line);
     /** @region: the region of interest was entered or left at @now. */
     void (*region)(bool enter, int64_t now);
 } SimtimeModelOps;
@@ -99,6 +105,12 @@ bool simtime_in_region(void);
 
 /** simtime_now: local time of the running vCPU, else global time, in ps. */
 int64_t simtime_now(void);
+
+/**
+ * simtime_floor: global time, before which nobody makes an access any more;
+ * the running vCPU may be ahead of it. In ps.
+ */
+int64_t simtime_floor(void);
 
 /**
  * simtime_set_model: install the timing model consulted in the region.
@@ -127,6 +139,13 @@ void simtime_unblock(unsigned cpu_index, uint64_t line, int64_t when);
 void simtime_unblock_all(void);
 
 /**
+ * simtime_line_changed: a watched line may be stored to, or is taken away
+ * from somebody; vCPUs that poll it look at it again from now on.
+ * @line: host address / 128
+ */
+void simtime_line_changed(uint64_t line);
+
+/**
  * simtime_event_add: call @fn at simulated time @when.
  * @when: ps; a time that has passed means as soon as possible
  * @target: index of the vCPU that the event concerns, which is not run
@@ -153,11 +172,13 @@ bool simtime_region_leave(Error **errp);
  * @instructions: instructions executed
  * @slices: how often a vCPU was switched to
  * @polls: iterations of polling loops accounted for without executing them
+ * @poll_instructions: instructions of those, not in @instructions
  */
 typedef struct SimtimeCounts {
     int64_t instructions;
     int64_t slices;
     int64_t polls;
+    int64_t poll_instructions;
 } SimtimeCounts;
 
 /** simtime_counts: the counts at this moment. */
@@ -172,10 +193,15 @@ SimtimeCounts simtime_counts(void);
  * @state: what a loop without memory can carry from one iteration to the
  *         next (general and condition registers, counter, next
  *         instruction), as SIMTIME_STATE_WORDS words
+ * @common_mask: bits of the flags of a translated block that tell whether
+ *               its code is the same, at the same address, on all vCPUs
+ * @common_value: what these bits are then
  */
 typedef struct SimtimeTargetOps {
     bool (*low_priority)(CPUState *cpu);
     void (*state)(CPUState *cpu, uint64_t *state);
+    uint32_t common_mask;
+    uint32_t common_value;
 } SimtimeTargetOps;
 
 /**

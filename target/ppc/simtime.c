@@ -46,6 +46,9 @@ static void state(CPUState *cs, uint64_t *words)
 static const SimtimeTargetOps simtime_ppc = {
     .low_priority = low_priority,
     .state = state,
+    /* Host kernel and firmware; a guest of theirs has its own translation. */
+    .common_mask = 1u << HFLAGS_HV | 1u << HFLAGS_PR,
+    .common_value = 1u << HFLAGS_HV,
 };
 
 static void simtime_ppc_init(void)

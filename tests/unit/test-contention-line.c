@@ -7,7 +7,7 @@
  * the rules in contention.h.
  *
  * - ownership: first touch, stores by distance, filter and probe, threads
- *   whose clock is ahead
+ *   whose clock is ahead; who is told of changes
  * - sharing: copies, upgrades by the nearest and the furthest holder
  * - serialisation of exclusive transfers
  * - the line in flight: departure, merges, copies while transfers pend
@@ -150,6 +150,81 @@ static void test_ahead(void)
     contention_access(shared, 4, LINE + 1, true, 60 * NS, NULL);
     g_assert_true(contention_probe(shared, 2, LINE, false, 70 * NS));
     g_assert_true(filtered(shared, 3, false));
+}
+
+/*
+ * That nobody is behind any more may also be said without an access: the
+ * line arrives at 60 and may be filtered once all have come that far.
+ */
+static void test_advance(void)
+{
+    g_autoptr(ContentionModel) m = machine("");
+
+    store(m, 0, -1000, 0, CONTENTION_FIRST_TOUCH);
+    store(m, 2, 0, 60, CONTENTION_STORE);
+    contention_advance(m, 59 * NS);
+    g_assert_true(contention_probe(m, 2, LINE, true, 70 * NS));
+    g_assert_false(filtered(m, 3, false));
+    contention_advance(m, 60 * NS);
+    g_assert_true(contention_probe(m, 2, LINE, true, 70 * NS));
+    g_assert_true(filtered(m, 3, true));
+}
+
+/* What the observer has been told of LINE and of others since last asked */
+static unsigned told_line, told_other;
+
+static void observe(uint64_t line, void *opaque)
+{
+    g_assert_true(opaque == &told_line);
+    *(line == LINE ? &told_line : &told_other) += 1;
+}
+
+static bool told(void)
+{
+    bool any = told_line;
+
+    told_line = 0;
+    return any;
+}
+
+/*
+ * A thread that waits for a line to change is told when its copy goes, and
+ * of a store by a thread of its own domain, which the filter lets pass
+ * otherwise.
+ */
+static void test_observer(void)
+{
+    g_autoptr(ContentionModel) m = machine("");
+
+    contention_set_observer(m, observe, &told_line);
+    store(m, 0, 0, 0, CONTENTION_FIRST_TOUCH);
+    told();
+
+    /* loads of the own domain change nothing; unwatched, nor do stores */
+    g_assert_true(filtered(m, 1, false));
+    g_assert_true(filtered(m, 1, true));
+    contention_watch(m, 0, LINE);
+    g_assert_true(filtered(m, 1, false));
+    g_assert_false(filtered(m, 1, true));
+    g_assert_false(told());
+
+    /* the store is free as before, and told; the next passes again */
+    store(m, 1, 100, 0, HIT);
+    g_assert_true(told());
+    g_assert_true(filtered(m, 1, true));
+
+    /* a copy of another domain takes nothing from the owner, a store does */
+    load(m, 2, 200, 60, CONTENTION_SHARED_LOAD);
+    g_assert_false(told());
+    store(m, 4, 1000, 140, CONTENTION_STORE);
+    g_assert_true(told());
+
+    /* so does the interrupt controller */
+    store(m, 0, 2000, 140, CONTENTION_STORE);
+    told();
+    contention_dma(m, 0, LINE, true, 3000 * NS, NULL);
+    g_assert_true(told());
+    g_assert_cmpuint(told_other, ==, 0);
 }
 
 static void test_sharing(void)
@@ -797,6 +872,8 @@ int main(int argc, char **argv)
         { "first-touch", test_first_touch },
         { "ownership", test_ownership },
         { "ahead", test_ahead },
+        { "advance", test_advance },
+        { "observer", test_observer },
         { "sharing", test_sharing },
         { "clean", test_clean },
         { "serialised", test_serialised },

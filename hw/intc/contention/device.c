@@ -41,6 +41,7 @@ static void *device_filter(unsigned cpu_index)
 static bool device_probe(unsigned cpu_index, uint64_t line, bool store,
                          int64_t now)
 {
+    contention_advance(the_device->model, simtime_floor());
     return contention_probe(the_device->model, cpu_index, line, store, now);
 }
 
@@ -105,10 +106,13 @@ static void write_stats(ContentionState *s, int64_t now)
     contention_append_ns(out, now);
     g_string_append_printf(out, ", \"instructions\": %" PRId64
                            ", \"slices\": %" PRId64
-                           ", \"polls\": %" PRId64 "},\n ",
+                           ", \"polls\": %" PRId64
+                           ", \"poll_instructions\": %" PRId64 "},\n ",
                            c.instructions - s->region_counts.instructions,
                            c.slices - s->region_counts.slices,
-                           c.polls - s->region_counts.polls);
+                           c.polls - s->region_counts.polls,
+                           c.poll_instructions -
+                           s->region_counts.poll_instructions);
     contention_stats_json(s->model, out);
     g_string_append(out, "}\n");
 
@@ -130,10 +134,21 @@ static void device_region(bool enter, int64_t now)
     }
 }
 
+static void device_watch(unsigned cpu_index, uint64_t line)
+{
+    contention_watch(the_device->model, cpu_index, line);
+}
+
+static void device_changed(uint64_t line, void *opaque)
+{
+    simtime_line_changed(line);
+}
+
 static const SimtimeModelOps device_ops = {
     .filter = device_filter,
     .probe = device_probe,
     .access = device_access,
+    .watch = device_watch,
     .region = device_region,
 };
 
@@ -249,6 +264,7 @@ static void device_realize(DeviceState *dev, Error **errp)
     contention_fabric_attach(s->model, pnv);
     if (simtime_enabled()) {
         contention_set_arbiter(s->model, &device_arbiter, s);
+        contention_set_observer(s->model, device_changed, s);
         simtime_set_model(&device_ops);
     } else {
         contention_qtest_attach(s->model);

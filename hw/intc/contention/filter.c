@@ -70,6 +70,7 @@ void contention_filter_drop(ContentionModel *model, unsigned domain,
         if (*entry >> 1 == line) {
             *entry = FILTER_EMPTY;
         }
+        contention_changed(model, line);
     }
 }
 
@@ -83,4 +84,16 @@ void contention_filter_downgrade(ContentionModel *model, unsigned domain,
             *entry &= ~UINT64_C(1);
         }
     }
+}
+
+void contention_set_observer(ContentionModel *model, ContentionChangedFn *fn,
+                             void *opaque)
+{
+    model->changed = fn;
+    model->changed_opaque = opaque;
+}
+
+void contention_watch(ContentionModel *model, unsigned cpu, uint64_t line)
+{
+    contention_filter_downgrade(model, model->map.cpu_domain[cpu], line);
 }

@@ -234,8 +234,18 @@ struct ContentionModel {
     ContentionTime latest;          /* "now" of the latest access */
     const ContentionArbiterOps *arbiter;
     void *arbiter_opaque;
+    ContentionChangedFn *changed;   /* the observer, or NULL */
+    void *changed_opaque;
     uint64_t random;                /* state of the arbitration's numbers */
     ContentionStats stats;
 };
+
+static inline void contention_changed(const ContentionModel *model,
+                                      uint64_t line)
+{
+    if (model->changed) {
+        model->changed(line, model->changed_opaque);
+    }
+}
 
 #endif /* HW_INTC_CONTENTION_INTERNAL_H */

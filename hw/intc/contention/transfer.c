@@ -117,6 +117,9 @@ static void line_hit(ContentionModel *model, ContentionLine *line,
                      unsigned domain, const View *v, bool store)
 {
     line->dirty |= store && owns(line, domain);
+    if (store) {
+        contention_changed(model, line->key);
+    }
     if (v->stable) {
         /*
          * A dirty line has no sharers, so @domain is its owner; the first
@@ -398,6 +401,11 @@ static bool access_line(ContentionModel *model, ContentionLine *line,
         copy_line(model, line, domain, &v, true, now, r);
     }
     return true;
+}
+
+void contention_advance(ContentionModel *model, ContentionTime now)
+{
+    model->latest = MAX(model->latest, now);
 }
 
 bool contention_probe(ContentionModel *model, unsigned cpu, uint64_t line,

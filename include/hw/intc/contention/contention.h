@@ -206,6 +206,12 @@ const ContentionFilter *contention_filter(const ContentionModel *model,
                                           unsigned cpu);
 
 /*
+ * No access comes before @now any more.  A line that has arrived by then may
+ * enter filters; without this call the latest contention_access() says it.
+ */
+void contention_advance(ContentionModel *model, ContentionTime now);
+
+/*
  * Slow look-up after the filter missed: is the access free at @now?  If so
  * it is done (the caller needs no contention_access()) and the line enters
  * the filter, unless another domain has asked for it or a thread of this one
@@ -277,6 +283,23 @@ void contention_set_arbiter(ContentionModel *model,
 /* Gives @line, free at @now, to one of those who wait for it, if any does. */
 void contention_grant(ContentionModel *model, uint64_t line,
                       ContentionTime now);
+
+/* Threads that wait for a line to change */
+
+/*
+ * The copy of @line that some domain had is gone, or one of its own threads
+ * stores to it.  Told too often rather than too rarely.
+ */
+typedef void ContentionChangedFn(uint64_t line, void *opaque);
+
+void contention_set_observer(ContentionModel *model, ContentionChangedFn *fn,
+                             void *opaque);
+
+/*
+ * Stores to @line by @cpu's own domain, which the filter would let pass, are
+ * told to the observer, until the first of them.
+ */
+void contention_watch(ContentionModel *model, unsigned cpu, uint64_t line);
 
 /* Interrupt fabric */
 
