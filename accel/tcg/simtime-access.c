@@ -32,13 +32,36 @@ static G_NORETURN void simtime_leave(CPUState *cpu)
     cpu_loop_exit(cpu);
 }
 
-/* As cpu_loop_exit_restore(), without a search for the block. */
-static G_NORETURN void simtime_leave_access(SimVCPU *v,
-                                            const TranslationBlock *tb,
-                                            uintptr_t retaddr)
+/* What of a vCPU changes when it is put back to an instruction */
+typedef struct SimtimePlace {
+    vaddr pc;
+    uint16_t icount;
+} SimtimePlace;
+
+/*
+ * Put the vCPU back to the instruction at @retaddr, where most accesses that
+ * come so far leave it anyway, and say in @request where that is. The rest
+ * go on after simtime_go_on().
+ */
+static SimtimePlace simtime_put_back(CPUState *cpu, const TranslationBlock *tb,
+                                     uintptr_t retaddr,
+                                     SimtimeRequest *request)
 {
-    cpu_restore_state_from_tb(v->cpu, (TranslationBlock *)tb, retaddr);
-    simtime_leave(v->cpu);
+    SimtimePlace place = {
+        .pc = cpu->cc->get_pc(cpu),
+        .icount = cpu->neg.icount_decr.u16.low,
+    };
+
+    cpu_restore_state_from_tb(cpu, (TranslationBlock *)tb, retaddr);
+    request->pc = cpu->cc->get_pc(cpu);
+    request->user = simtime.target && simtime.target->user(cpu);
+    return place;
+}
+
+static void simtime_go_on(CPUState *cpu, SimtimePlace place)
+{
+    cpu->cc->set_pc(cpu, place.pc);
+    cpu->neg.icount_decr.u16.low = place.icount;
 }
 
 /*
@@ -48,29 +71,33 @@ static G_NORETURN void simtime_leave_access(SimVCPU *v,
  * and back to it once, whether or not others have to act in between, since
  * the scheduler makes an access that came too early on the vCPU's behalf.
  */
-static void simtime_access_slow(SimVCPU *v, uint64_t line, SimtimeAccess kind,
-                                int64_t now, const TranslationBlock *tb,
+static void simtime_access_slow(SimVCPU *v, SimtimeRequest *request,
+                                const TranslationBlock *tb, int64_t now,
                                 uintptr_t retaddr)
 {
-    if (v->granted == line) {
+    CPUState *cpu = v->cpu;
+    SimtimePlace place;
+
+    if (v->granted == request->line) {
         v->granted = 0;
-        if (kind != SIMTIME_LOAD) {
-            simtime_line_changed(line);
+        if (request->kind != SIMTIME_LOAD) {
+            simtime_line_changed(request->line);
         }
         return;
     }
+    if (simtime.ops->probe(v - simtime.vcpus, request->line,
+                           request->kind != SIMTIME_LOAD, now)) {
+        return;
+    }
+    place = simtime_put_back(cpu, tb, retaddr, request);
     if (now > simtime.horizon) {
-        if (simtime.ops->probe(v - simtime.vcpus, line, kind != SIMTIME_LOAD,
-                               now)) {
-            return;
-        }
-        v->pending = line;
-        v->pending_kind = kind;
-        simtime_leave_access(v, tb, retaddr);
+        v->pending = *request;
+        simtime_leave(cpu);
     }
-    if (!simtime_make_access(v, line, kind, now)) {
-        simtime_leave_access(v, tb, retaddr);
+    if (!simtime_make_access(v, request, now)) {
+        simtime_leave(cpu);
     }
+    simtime_go_on(cpu, place);
 }
 
 /* Time of the instruction that is number @info says in @tb, now executing. */
@@ -125,9 +152,12 @@ void simtime_access_rest(CPUArchState *env, vaddr addr, uintptr_t host,
     SimtimeAccess kind = !store ? SIMTIME_LOAD :
                          simtime_info_conditional(info) ?
                          SIMTIME_STORE_CONDITIONAL : SIMTIME_STORE;
-    bool crosses_page = (addr & ~TARGET_PAGE_MASK) + simtime_info_size(info) >
-                        TARGET_PAGE_SIZE;
-    uint64_t line, last;
+    unsigned size = simtime_info_size(info);
+    bool crosses_page = (addr & ~TARGET_PAGE_MASK) + size > TARGET_PAGE_SIZE;
+    unsigned left = CONTENTION_LINE_BYTES -
+                    (addr & (CONTENTION_LINE_BYTES - 1));
+    SimtimeRequest request = { .kind = kind, .ea = addr };
+    uint64_t last;
 
     if (!host) {
         host = simtime_fill(env, addr, info, retaddr);
@@ -137,17 +167,20 @@ void simtime_access_rest(CPUArchState *env, vaddr addr, uintptr_t host,
     }
 
     v->poll.recording = false;
-    line = host >> CONTENTION_LINE_SHIFT;
-    last = (host + simtime_info_size(info) - 1) >> CONTENTION_LINE_SHIFT;
+    request.line = host >> CONTENTION_LINE_SHIFT;
+    last = (host + size - 1) >> CONTENTION_LINE_SHIFT;
+    request.size = MIN(size, left);
     for (;;) {
-        if (!contention_filter_hit(v->filter, line, store)) {
-            simtime_access_slow(v, line, kind,
-                                simtime_insn_time(v, tb, info), tb, retaddr);
+        if (!contention_filter_hit(v->filter, request.line, store)) {
+            simtime_access_slow(v, &request, tb,
+                                simtime_insn_time(v, tb, info), retaddr);
         }
-        if (line == last || crosses_page) {
+        if (request.line == last || crosses_page) {
             break;
         }
-        line = last;
+        request.line = last;
+        request.ea = addr + left;
+        request.size = size - left;
     }
 }
 

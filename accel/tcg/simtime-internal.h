@@ -85,8 +85,7 @@ typedef struct SimPoll {
  * @next_event: time of the first of them
  * @leave: the slice is over for a reason of the simulation
  * @retry: it left before an MMIO access; the next one is let through
- * @pending: line of the access that it came to too early, or 0
- * @pending_kind: what that access is
+ * @pending: the access that it came to too early; its line is 0 for none
  * @granted: line of an access that has been made: the instruction may
  *           complete, or 0
  * @blocked: waits for simtime_unblock()
@@ -101,9 +100,8 @@ typedef struct SimVCPU {
     CPUState *cpu;
     int64_t last_read;
     int64_t next_event;
-    uint64_t pending;
     uint64_t granted;
-    SimtimeAccess pending_kind;
+    SimtimeRequest pending;
     bool leave;
     bool retry;
     bool blocked;
@@ -132,6 +130,7 @@ typedef struct SimVCPU {
  * @slices: executions of vCPUs
  * @polls: iterations of polling loops that were not executed
  * @poll_instructions: their instructions
+ * @paused: what vCPUs gave away at hints in the region
  * @ops: the timing model, NULL for none
  * @target: what the target knows, NULL when it does not say
  */
@@ -154,6 +153,7 @@ typedef struct Simtime {
     int64_t slices;
     int64_t polls;
     int64_t poll_instructions;
+    int64_t paused;
     const SimtimeModelOps *ops;
     const SimtimeTargetOps *target;
 } Simtime;
@@ -252,10 +252,11 @@ static inline size_t simtime_tlb_used(CPUState *cpu, int mmu_idx)
 void simtime_io_prepare(CPUState *cpu, uintptr_t retaddr);
 
 /*
- * Make the access of @v to @line at @now. True when it may complete at once;
- * else @v is charged for it, or blocked, and granted the line.
+ * Make the access @request of @v, which a probe has found not to be free, at
+ * @now. True when it may complete at once; else @v is charged for it, or
+ * blocked, and granted the line.
  */
-bool simtime_make_access(SimVCPU *v, uint64_t line, SimtimeAccess kind,
+bool simtime_make_access(SimVCPU *v, const SimtimeRequest *request,
                          int64_t now);
 
 #endif /* ACCEL_TCG_SIMTIME_INTERNAL_H */

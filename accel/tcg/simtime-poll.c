@@ -98,6 +98,8 @@ static void poll_account(SimVCPU *v, int64_t iterations)
     v->clock += iterations * poll_period(&v->poll);
     simtime.polls += iterations;
     simtime.poll_instructions += iterations * v->poll.instructions;
+    simtime.paused += iterations * simtime_options.pause_ns *
+                      SIMTIME_PS_PER_NS;
 }
 
 /* Its place in the queue, until when nothing is expected to happen */
@@ -179,6 +181,7 @@ void simtime_poll_wake(SimVCPU *v, int64_t when, bool interrupt)
         poll_account(v, past / period);
         if (rest) {
             v->clock += MAX(rest, poll_work(&v->poll));
+            simtime.paused += MAX(rest - poll_work(&v->poll), 0);
             simtime.polls++;
             simtime.poll_instructions += v->poll.instructions;
         }

@@ -81,6 +81,11 @@ static int64_t simtime_get_virtual_clock(void)
     return now / SIMTIME_PS_PER_NS;
 }
 
+int64_t simtime_instruction_ps(void)
+{
+    return simtime_options.instruction_ps;
+}
+
 SimtimeCounts simtime_counts(void)
 {
     SimtimeCounts counts = {
@@ -88,6 +93,7 @@ SimtimeCounts simtime_counts(void)
         .slices = simtime.slices,
         .polls = simtime.polls,
         .poll_instructions = simtime.poll_instructions,
+        .paused = simtime.paused,
     };
 
     if (simtime_in_slice()) {
@@ -482,20 +488,16 @@ static void simtime_pause(SimVCPU *v)
     if (simtime.region) {
         end = v->clock + simtime_options.pause_ns * SIMTIME_PS_PER_NS;
         end = MIN(end, MIN(v->next_event, simtime.deadline));
+        simtime.paused += MAX(end - v->clock, 0);
     }
     v->clock = MAX(v->clock, end);
 }
 
-bool simtime_make_access(SimVCPU *v, uint64_t line, SimtimeAccess kind,
+bool simtime_make_access(SimVCPU *v, const SimtimeRequest *request,
                          int64_t now)
 {
-    unsigned index = v - simtime.vcpus;
-    int64_t stall;
+    int64_t stall = simtime.ops->access(v - simtime.vcpus, request, now);
 
-    if (simtime.ops->probe(index, line, kind != SIMTIME_LOAD, now)) {
-        return true;
-    }
-    stall = simtime.ops->access(index, line, kind, now);
     if (!stall) {
         return true;
     }
@@ -503,7 +505,7 @@ bool simtime_make_access(SimVCPU *v, uint64_t line, SimtimeAccess kind,
         v->blocked = true;
     } else {
         v->stall += stall;
-        v->granted = line;
+        v->granted = request->line;
     }
     return false;
 }
@@ -530,15 +532,17 @@ static void simtime_requeue(SimVCPU *v)
  */
 static bool simtime_make_pending(SimVCPU *v)
 {
-    uint64_t line = v->pending;
+    SimtimeRequest request = v->pending;
 
-    v->pending = 0;
+    v->pending.line = 0;
     v->stall = 0;
     if (!simtime.region) {
         return true;
     }
-    if (simtime_make_access(v, line, v->pending_kind, v->clock)) {
-        v->granted = line;
+    if (simtime.ops->probe(v - simtime.vcpus, request.line,
+                           request.kind != SIMTIME_LOAD, v->clock) ||
+        simtime_make_access(v, &request, v->clock)) {
+        v->granted = request.line;
         return true;
     }
     v->clock += v->stall;
@@ -553,7 +557,7 @@ static void simtime_slice(SimVCPU *v)
     bool paused = false;
     int ret;
 
-    if (v->pending && !simtime_make_pending(v)) {
+    if (v->pending.line && !simtime_make_pending(v)) {
         return;
     }
     if (v->poll.parked && simtime_poll_continue(v)) {

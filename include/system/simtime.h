@@ -62,6 +62,24 @@ typedef enum SimtimeAccess {
 } SimtimeAccess;
 
 /**
+ * struct SimtimeRequest - an access to one line
+ * @line: host address / 128
+ * @kind: what is done
+ * @pc: guest address of the instruction
+ * @ea: guest address of the first byte
+ * @size: bytes, all of that line
+ * @user: the guest is in user space
+ */
+typedef struct SimtimeRequest {
+    uint64_t line;
+    SimtimeAccess kind;
+    uint64_t pc;
+    uint64_t ea;
+    uint16_t size;
+    bool user;
+} SimtimeRequest;
+
+/**
  * struct SimtimeModelOps - what a memory timing model provides
  *
  * All functions run in the vCPU thread.
@@ -83,7 +101,7 @@ typedef struct SimtimeModelOps {
      * SIMTIME_BLOCKED when it completes at a time to be told later by
      * simtime_unblock().
      */
-    int64_t (*access)(unsigned cpu_index, uint64_t line, SimtimeAccess kind,
+    int64_t (*access)(unsigned cpu_index, const SimtimeRequest *request,
                       int64_t now);
     /**
      * @watch: stores to @line by threads that share a cache with vCPU
@@ -173,16 +191,21 @@ bool simtime_region_leave(Error **errp);
  * @slices: how often a vCPU was switched to
  * @polls: iterations of polling loops accounted for without executing them
  * @poll_instructions: instructions of those, not in @instructions
+ * @paused: time for which threads gave way at a hint in the region, ps
  */
 typedef struct SimtimeCounts {
     int64_t instructions;
     int64_t slices;
     int64_t polls;
     int64_t poll_instructions;
+    int64_t paused;
 } SimtimeCounts;
 
 /** simtime_counts: the counts at this moment. */
 SimtimeCounts simtime_counts(void);
+
+/** simtime_instruction_ps: time of one instruction. */
+int64_t simtime_instruction_ps(void);
 
 #define SIMTIME_STATE_WORDS 40
 
@@ -196,9 +219,11 @@ SimtimeCounts simtime_counts(void);
  * @common_mask: bits of the flags of a translated block that tell whether
  *               its code is the same, at the same address, on all vCPUs
  * @common_value: what these bits are then
+ * @user: whether it is in user space
  */
 typedef struct SimtimeTargetOps {
     bool (*low_priority)(CPUState *cpu);
+    bool (*user)(CPUState *cpu);
     void (*state)(CPUState *cpu, uint64_t *state);
     uint32_t common_mask;
     uint32_t common_value;

@@ -24,6 +24,11 @@ static bool low_priority(CPUState *cs)
     return pri && pri <= PPR_PRI_LOW;
 }
 
+static bool user(CPUState *cs)
+{
+    return FIELD_EX64(cpu_env(cs)->msr, MSR, PR);
+}
+
 static void state(CPUState *cs, uint64_t *words)
 {
     CPUPPCState *env = cpu_env(cs);
@@ -49,6 +54,7 @@ static const SimtimeTargetOps simtime_ppc = {
     /* Host kernel and firmware; a guest of theirs has its own translation. */
     .common_mask = 1u << HFLAGS_HV | 1u << HFLAGS_PR,
     .common_value = 1u << HFLAGS_HV,
+    .user = user,
 };
 
 static void simtime_ppc_init(void)

@@ -183,6 +183,12 @@ static void test_device_no_numbers(void)
     refused("contention.same-chip|not found",
             CLOCKS " -device contention,same-chip=57");
     refused("region", CLOCKS " -device contention,region=on");
+    refused("attribution-entries|out of range|0 to 16777216",
+            CLOCKS " -device contention,attribution-entries=16777217");
+    refused("attribution-entries",
+            CLOCKS " -device contention,attribution-entries=-1");
+    refused("attribution-file|attribution-entries=0", CLOCKS
+            " -device contention,attribution-file=a,attribution-entries=0");
 }
 
 static void test_device_place(void)
@@ -249,7 +255,8 @@ static void test_device_accepted(void)
 
 static bool known(const char *name)
 {
-    static const char *const others[] = { "type", "stats-file", "region" };
+    static const char *const others[] = { "type", "stats-file", "region", "attribution-file",
+                                          "attribution-entries" };
 
     for (unsigned i = 0; i < ARRAY_SIZE(device_ranges); i++) {
         if (g_str_equal(name, device_ranges[i].name)) {

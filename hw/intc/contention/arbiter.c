@@ -37,17 +37,17 @@ bool contention_must_block(const ContentionModel *model,
 }
 
 void contention_block(ContentionModel *model, ContentionLine *line,
-                      const ContentionWaiter *request)
+                      const ContentionRequest *request)
 {
     ContentionTraffic *t = line->traffic;
 
     if (!t->blocked) {
-        t->blocked = g_array_new(false, false, sizeof(ContentionWaiter));
+        t->blocked = g_array_new(false, false, sizeof(ContentionRequest));
     }
     g_array_append_val(t->blocked, *request);
     t->longest_queue = MAX(t->longest_queue, t->blocked->len + 1);
     if (t->blocked->len == 1) {
-        model->arbiter->free_at(line->key, MAX(t->busy_until, request->since),
+        model->arbiter->free_at(line->key, MAX(t->busy_until, request->now),
                                 model->arbiter_opaque);
     }
 }
@@ -69,7 +69,7 @@ static unsigned choose_nearest(const ContentionModel *model,
     unsigned best = 0, best_distance = CONTENTION_DISTANCES;
 
     for (unsigned i = 0; i < blocked->len; i++) {
-        unsigned cpu = g_array_index(blocked, ContentionWaiter, i).cpu;
+        unsigned cpu = g_array_index(blocked, ContentionRequest, i).who;
         unsigned distance =
             contention_map_distance(&model->map, model->map.cpu_domain[cpu],
                                     line->owner);
@@ -100,18 +100,18 @@ static void grant_domain(ContentionModel *model, ContentionLine *line,
     GArray *blocked = line->traffic->blocked;
 
     for (unsigned i = 0; i < blocked->len; ) {
-        ContentionWaiter w = g_array_index(blocked, ContentionWaiter, i);
+        ContentionRequest w = g_array_index(blocked, ContentionRequest, i);
         ContentionResult r = { .kind = CONTENTION_MERGE, .from = -1 };
 
-        if (model->map.cpu_domain[w.cpu] != domain) {
+        if (model->map.cpu_domain[w.who] != domain) {
             i++;
             continue;
         }
         g_array_remove_index(blocked, i);
-        r.waited = arrival - w.since;
+        r.waited = arrival - w.now;
         line->dirty |= w.store;
-        contention_stats_count(model, line->traffic, &r);
-        model->arbiter->granted(w.cpu, line->key, arrival,
+        contention_count(model, line, &w, &r);
+        model->arbiter->granted(w.who, line->key, arrival,
                                 model->arbiter_opaque);
     }
 }
@@ -126,14 +126,15 @@ static void give_up_conditional(ContentionModel *model, ContentionLine *line,
     GArray *blocked = line->traffic->blocked;
 
     for (unsigned i = 0; i < blocked->len; ) {
-        ContentionWaiter w = g_array_index(blocked, ContentionWaiter, i);
+        ContentionRequest w = g_array_index(blocked, ContentionRequest, i);
 
         if (!w.conditional) {
             i++;
             continue;
         }
         g_array_remove_index(blocked, i);
-        model->arbiter->lost(w.cpu, line->key, arrival + 1,
+        contention_count_given_up(model, line, &w, arrival + 1 - w.now);
+        model->arbiter->lost(w.who, line->key, arrival + 1,
                              model->arbiter_opaque);
     }
 }
@@ -143,7 +144,7 @@ void contention_grant(ContentionModel *model, uint64_t key, ContentionTime now)
     ContentionLine *line = contention_directory_find(&model->directory, key);
     ContentionTraffic *t = line ? line->traffic : NULL;
     ContentionResult r = { .from = -1 };
-    ContentionWaiter w;
+    ContentionRequest w;
     ContentionTime arrival;
     unsigned i, domain;
 
@@ -158,15 +159,15 @@ void contention_grant(ContentionModel *model, uint64_t key, ContentionTime now)
 
     model->latest = MAX(model->latest, now);
     i = choose(model, line);
-    w = g_array_index(t->blocked, ContentionWaiter, i);
+    w = g_array_index(t->blocked, ContentionRequest, i);
     g_array_remove_index(t->blocked, i);
-    domain = model->map.cpu_domain[w.cpu];
+    domain = model->map.cpu_domain[w.who];
 
     contention_take(model, line, domain, w.store, now, &r);
-    r.waited += now - w.since;
-    contention_stats_count(model, t, &r);
-    arrival = w.since + r.waited + r.transfer;
-    model->arbiter->granted(w.cpu, key, arrival, model->arbiter_opaque);
+    r.waited += now - w.now;
+    contention_count(model, line, &w, &r);
+    arrival = w.now + r.waited + r.transfer;
+    model->arbiter->granted(w.who, key, arrival, model->arbiter_opaque);
 
     if (model->params.merge_rule == CONTENTION_MERGE_ALL) {
         grant_domain(model, line, domain, arrival);

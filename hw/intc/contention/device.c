@@ -15,6 +15,7 @@
 #include "qemu/module.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "exec/memory.h"
 #include "hw/core/cpu.h"
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
@@ -47,15 +48,19 @@ static bool device_probe(unsigned cpu_index, uint64_t line, bool store,
 
 QEMU_BUILD_BUG_ON(CONTENTION_BLOCKED != SIMTIME_BLOCKED);
 
-static int64_t device_access(unsigned cpu_index, uint64_t line,
-                             SimtimeAccess kind, int64_t now)
+static int64_t device_access(unsigned cpu_index, const SimtimeRequest *r,
+                             int64_t now)
 {
-    if (kind == SIMTIME_STORE_CONDITIONAL) {
-        return contention_store_conditional(the_device->model, cpu_index,
-                                            line, now, NULL);
-    }
-    return contention_access(the_device->model, cpu_index, line,
-                             kind == SIMTIME_STORE, now, NULL);
+    return contention_request(the_device->model, &(ContentionRequest) {
+        .now = now,
+        .line = r->line,
+        .origin = {
+            .pc = r->pc, .ea = r->ea, .size = r->size, .user = r->user,
+        },
+        .who = cpu_index,
+        .store = r->kind != SIMTIME_LOAD,
+        .conditional = r->kind == SIMTIME_STORE_CONDITIONAL,
+    }, NULL);
 }
 
 /* Requests that wait for a line: the vCPU sleeps until it is granted. */
@@ -121,6 +126,42 @@ static void write_stats(ContentionState *s, int64_t now)
     }
 }
 
+/* Where the guest has the line of host address @line << 7. */
+static uint64_t line_address(uint64_t line, void *opaque)
+{
+    ram_addr_t offset;
+    MemoryRegion *mr = memory_region_from_host(
+        (void *)(uintptr_t)(line << CONTENTION_LINE_SHIFT), &offset);
+
+    for (; mr; mr = mr->container) {
+        offset += mr->addr;
+    }
+    return offset;
+}
+
+static void write_attribution(ContentionState *s, int64_t now)
+{
+    SimtimeCounts c = simtime_counts();
+    int64_t instructions = c.instructions - s->region_counts.instructions;
+    int64_t polls = c.poll_instructions -
+                    s->region_counts.poll_instructions;
+    ContentionRegion region = {
+        .start = s->region_start,
+        .end = now,
+        .instructions = instructions,
+        .instruction_time = instructions * simtime_instruction_ps(),
+        .poll_time = polls * simtime_instruction_ps(),
+        .paused = c.paused - s->region_counts.paused,
+    };
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_autoptr(GError) err = NULL;
+
+    contention_attribution_json(s->model, &region, line_address, s, out);
+    if (!g_file_set_contents(s->attribution_file, out->str, out->len, &err)) {
+        error_report("contention: attribution-file: %s", err->message);
+    }
+}
+
 static void device_region(bool enter, int64_t now)
 {
     ContentionState *s = the_device;
@@ -129,8 +170,13 @@ static void device_region(bool enter, int64_t now)
         contention_reset(s->model);
         s->region_start = now;
         s->region_counts = simtime_counts();
-    } else if (s->stats_file) {
+        return;
+    }
+    if (s->stats_file) {
         write_stats(s, now);
+    }
+    if (s->attribution_file) {
+        write_attribution(s, now);
     }
 }
 
@@ -227,6 +273,9 @@ static void device_set_region(Object *obj, bool value, Error **errp)
 
 static const Property device_properties[] = {
     DEFINE_PROP_STRING("stats-file", ContentionState, stats_file),
+    DEFINE_PROP_STRING("attribution-file", ContentionState, attribution_file),
+    DEFINE_PROP_UINT32("attribution-entries", ContentionState,
+                       attribution_entries, 1 << 18),
 };
 
 static void device_realize(DeviceState *dev, Error **errp)
@@ -252,6 +301,18 @@ static void device_realize(DeviceState *dev, Error **errp)
         return;
     }
 
+    if (s->attribution_entries > CONTENTION_MAX_ATTRIBUTION) {
+        error_setg(errp, "contention: attribution-entries: '%" PRIu32 "' is "
+                   "out of range; it takes 0 to %u entries",
+                   s->attribution_entries, CONTENTION_MAX_ATTRIBUTION);
+        return;
+    }
+    if (s->attribution_file && !s->attribution_entries) {
+        error_setg(errp, "contention: attribution-file: there is nothing to "
+                   "write with attribution-entries=0: raise it");
+        return;
+    }
+
     contention_build_topology(pnv, &topology);
     s->model = contention_new(&s->params, &topology, &err);
     g_free((void *)topology.places);
@@ -260,6 +321,7 @@ static void device_realize(DeviceState *dev, Error **errp)
         return;
     }
 
+    contention_set_attribution(s->model, s->attribution_entries);
     the_device = s;
     contention_fabric_attach(s->model, pnv);
     if (simtime_enabled()) {

@@ -10,6 +10,7 @@
 #define HW_INTC_CONTENTION_DEVICE_H
 
 #include "hw/qdev-core.h"
+#include "hw/intc/contention/attribution.h"
 #include "hw/intc/contention/contention.h"
 #include "hw/ppc/pnv.h"
 #include "system/simtime.h"
@@ -22,6 +23,8 @@ OBJECT_DECLARE_SIMPLE_TYPE(ContentionState, CONTENTION)
  * struct ContentionState - the device
  * @params: what the properties say
  * @stats_file: where the counters go when the region is left, or NULL
+ * @attribution_file: where lines and instructions go then, or NULL
+ * @attribution_entries: limit of the tables of these, 0: none are kept
  * @model: the core, from realize on
  * @region_start: when the region was entered, ps
  * @region_counts: work done until then
@@ -31,6 +34,8 @@ struct ContentionState {
 
     ContentionParams params;
     char *stats_file;
+    char *attribution_file;
+    uint32_t attribution_entries;
     ContentionModel *model;
     int64_t region_start;
     SimtimeCounts region_counts;

@@ -17,7 +17,19 @@ void contention_services_reset(ContentionModel *model)
 {
     for (unsigned chip = 0; chip < model->map.nr_chips; chip++) {
         model->services[chip].nr_spans = 0;
-        model->services[chip].events = 0;
+    }
+    contention_services_reset_counters(model);
+}
+
+void contention_services_reset_counters(ContentionModel *model)
+{
+    for (unsigned chip = 0; chip < model->map.nr_chips; chip++) {
+        ContentionService *s = &model->services[chip];
+
+        s->events = s->waits = 0;
+        s->waited = 0;
+        memset(s->mmio, 0, sizeof(s->mmio));
+        memset(s->mmio_stall, 0, sizeof(s->mmio_stall));
     }
 }
 
@@ -95,6 +107,8 @@ static ContentionTime service_event(ContentionModel *model, unsigned chip,
     service_insert(s, at, (ContentionSpan) { start, start + duration });
 
     if (start > arrival) {
+        s->waits++;
+        s->waited += start - arrival;
         stats->service_waits++;
         stats->service_waited += start - arrival;
         stats->longest_service_wait = MAX(stats->longest_service_wait,
@@ -136,6 +150,8 @@ ContentionTime contention_fabric_trigger(ContentionModel *model,
     stats->cross_chip_triggers += from_chip != source_chip ||
                                   source_chip != target_chip;
     stats->delivery += d.delivered - now;
+    contention_attribute_event(model, from_chip, target_chip,
+                               d.delivered - now);
     if (delivery) {
         *delivery = d;
     }
@@ -168,5 +184,7 @@ ContentionTime contention_fabric_mmio(ContentionModel *model, unsigned cpu,
     }
     model->stats.mmio[kind]++;
     model->stats.mmio_stall[kind] += stall;
+    model->services[chip].mmio[kind]++;
+    model->services[chip].mmio_stall[kind] += stall;
     return stall;
 }

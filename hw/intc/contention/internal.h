@@ -7,6 +7,7 @@
 #ifndef HW_INTC_CONTENTION_INTERNAL_H
 #define HW_INTC_CONTENTION_INTERNAL_H
 
+#include "hw/intc/contention/attribution.h"
 #include "hw/intc/contention/contention.h"
 
 #define CONTENTION_NEVER INT64_MAX
@@ -75,14 +76,6 @@ typedef struct ContentionHolds {
     uint32_t max;
 } ContentionHolds;
 
-/* A request that is blocked until the line is granted to it */
-typedef struct ContentionWaiter {
-    ContentionTime since;
-    uint32_t cpu;
-    bool store;
-    bool conditional;
-} ContentionWaiter;
-
 /*
  * The part of a line that only lines have which were ever transferred: most
  * lines belong to one domain for ever.
@@ -102,7 +95,9 @@ typedef struct ContentionTraffic {
     ContentionHolds owners;
     /* Copies that are in flight, or departing one by one; in no order */
     ContentionHolds copies;
-    GArray *blocked;                /* ContentionWaiter, or NULL */
+    /* ContentionRequest: those blocked until the line is granted; or NULL */
+    GArray *blocked;
+    uint32_t record;                /* of attribution.c, or 0 */
     uint16_t longest_queue;
     uint16_t nr_sharers;
     uint64_t bits[];                /* sharers, then departing */
@@ -185,7 +180,7 @@ void contention_take(ContentionModel *model, ContentionLine *line,
 bool contention_must_block(const ContentionModel *model,
                            const ContentionLine *line, ContentionTime now);
 void contention_block(ContentionModel *model, ContentionLine *line,
-                      const ContentionWaiter *request);
+                      const ContentionRequest *request);
 
 /* filter.c */
 
@@ -213,16 +208,46 @@ typedef struct ContentionService {
     unsigned nr_spans;
     unsigned max_spans;
     uint64_t events;
+    uint64_t waits;                 /* events that found it busy */
+    ContentionTime waited;
+    uint64_t mmio[CONTENTION_MMIO_KINDS];
+    ContentionTime mmio_stall[CONTENTION_MMIO_KINDS];
 } ContentionService;
 
 void contention_services_init(ContentionModel *model);
 void contention_services_reset(ContentionModel *model);
+void contention_services_reset_counters(ContentionModel *model);
 void contention_services_destroy(ContentionModel *model);
 
 /* stats.c */
 
-void contention_stats_count(ContentionModel *model, ContentionTraffic *traffic,
-                            const ContentionResult *result);
+/* An access to @line, or to a line that is new if NULL, has had @result. */
+void contention_count(ContentionModel *model, ContentionLine *line,
+                      const ContentionRequest *request,
+                      const ContentionResult *result);
+/* The blocked store conditional @request is given up after @waited. */
+void contention_count_given_up(ContentionModel *model, ContentionLine *line,
+                               const ContentionRequest *request,
+                               ContentionTime waited);
+/* Is the access of @result a transfer? */
+bool contention_is_transfer(const ContentionResult *result);
+
+/* attribution.c */
+
+typedef struct ContentionAttribution ContentionAttribution;
+
+void contention_attribution_reset(ContentionModel *model);
+void contention_attribution_destroy(ContentionModel *model);
+void contention_attribute(ContentionModel *model, ContentionLine *line,
+                          const ContentionRequest *request,
+                          const ContentionResult *result);
+void contention_attribute_given_up(ContentionModel *model,
+                                   ContentionLine *line,
+                                   const ContentionRequest *request,
+                                   ContentionTime waited);
+void contention_attribute_event(ContentionModel *model, unsigned from_chip,
+                                unsigned target_chip, ContentionTime time);
+void contention_sums_add(ContentionSums *sums, const ContentionSums *more);
 
 struct ContentionModel {
     ContentionParams params;
@@ -237,6 +262,7 @@ struct ContentionModel {
     ContentionChangedFn *changed;   /* the observer, or NULL */
     void *changed_opaque;
     uint64_t random;                /* state of the arbitration's numbers */
+    ContentionAttribution *attribution;     /* or NULL */
     ContentionStats stats;
 };
 

@@ -41,6 +41,7 @@ void contention_free(ContentionModel *model)
     if (!model) {
         return;
     }
+    contention_attribution_destroy(model);
     contention_services_destroy(model);
     contention_filters_destroy(model);
     contention_directory_destroy(&model->directory);
@@ -56,6 +57,24 @@ void contention_reset(ContentionModel *model)
     model->latest = INT64_MIN;
     model->random = model->params.seed;
     memset(&model->stats, 0, sizeof(model->stats));
+    contention_attribution_reset(model);
+}
+
+void contention_reset_counters(ContentionModel *model)
+{
+    for (uint32_t i = 0; i < model->directory.nr_lines; i++) {
+        ContentionTraffic *t =
+            contention_directory_nth(&model->directory, i)->traffic;
+
+        if (t) {
+            t->stall = t->waited = 0;
+            t->transfers = 0;
+            t->longest_queue = 0;
+        }
+    }
+    contention_services_reset_counters(model);
+    memset(&model->stats, 0, sizeof(model->stats));
+    contention_attribution_reset(model);
 }
 
 const ContentionParams *contention_params(const ContentionModel *model)

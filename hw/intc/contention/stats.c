@@ -6,6 +6,7 @@
 
 #include "hw/intc/contention/port.h"
 #include "internal.h"
+#include "json.h"
 
 static const char *const kind_names[CONTENTION_KINDS] = {
     [CONTENTION_HIT] = "hit",
@@ -38,42 +39,77 @@ const char *contention_distance_name(unsigned distance)
     return distance_names[distance];
 }
 
-void contention_stats_count(ContentionModel *model, ContentionTraffic *traffic,
-                            const ContentionResult *r)
+const char *contention_kind_name(ContentionKind kind)
 {
-    ContentionStats *s = &model->stats;
-    ContentionTime stall = r->waited + r->transfer;
-    bool transfer = false;
+    return kind_names[kind];
+}
 
-    s->count[r->kind]++;
-    s->stall[r->kind] += stall;
+const char *contention_mmio_name(ContentionMmio kind)
+{
+    return mmio_names[kind];
+}
 
+bool contention_is_transfer(const ContentionResult *r)
+{
     switch (r->kind) {
     case CONTENTION_SHARED_LOAD:
     case CONTENTION_TRANSIENT_LOAD:
     case CONTENTION_EXCLUSIVE_LOAD:
     case CONTENTION_STORE:
     case CONTENTION_UPGRADE:
-        s->transfers[r->distance]++;
-        s->transfer_stall[r->distance] += stall;
-        transfer = true;
-        break;
+        return true;
     case CONTENTION_DMA_READ:
     case CONTENTION_DMA_WRITE:
-        transfer = r->from >= 0;
-        break;
+        return r->from >= 0;
     default:
-        break;
+        return false;
+    }
+}
+
+void contention_count(ContentionModel *model, ContentionLine *line,
+                      const ContentionRequest *request,
+                      const ContentionResult *r)
+{
+    ContentionStats *s = &model->stats;
+    ContentionTime stall = r->waited + r->transfer;
+    bool transfer = contention_is_transfer(r);
+    ContentionTraffic *t = NULL;
+
+    s->count[r->kind]++;
+    s->stall[r->kind] += stall;
+    if (transfer && !request->dma) {
+        s->transfers[r->distance]++;
+        s->transfer_stall[r->distance] += stall;
     }
     if (transfer && r->waited) {
         s->waits++;
         s->waited += r->waited;
     }
-    if (traffic) {
-        traffic->transfers += transfer;
-        traffic->stall += stall;
-        traffic->waited += transfer ? r->waited : 0;
-        s->longest_queue = MAX(s->longest_queue, traffic->longest_queue);
+    if (line) {
+        /* A merge with a first touch by a thread whose clock is ahead */
+        t = stall ? contention_line_traffic(line, model->map.words)
+                  : line->traffic;
+    }
+    if (t) {
+        t->transfers += transfer;
+        t->stall += stall;
+        t->waited += transfer ? r->waited : 0;
+        s->longest_queue = MAX(s->longest_queue, t->longest_queue);
+        if (model->attribution && (transfer || stall)) {
+            contention_attribute(model, line, request, r);
+        }
+    }
+}
+
+void contention_count_given_up(ContentionModel *model, ContentionLine *line,
+                               const ContentionRequest *request,
+                               ContentionTime waited)
+{
+    model->stats.given_up++;
+    model->stats.given_up_time += waited;
+    line->traffic->stall += waited;
+    if (model->attribution) {
+        contention_attribute_given_up(model, line, request, waited);
     }
 }
 
@@ -92,7 +128,7 @@ void contention_foreach_line(const ContentionModel *model,
             contention_directory_nth(&model->directory, i);
         const ContentionTraffic *t = line->traffic;
 
-        if (t) {
+        if (t && t->transfers) {
             fn(&(ContentionLineStats) {
                 .line = line->key,
                 .owner = line->owner,
@@ -105,108 +141,82 @@ void contention_foreach_line(const ContentionModel *model,
     }
 }
 
-/* Members of one object, with what stands between them */
-typedef struct Json {
-    GString *out;
-    const char *separator;
-} Json;
-
-static void json_open(Json *json, const char *name)
-{
-    g_string_append_printf(json->out, "%s\"%s\": {", json->separator, name);
-    json->separator = "";
-}
-
-static void json_close(Json *json)
-{
-    g_string_append_c(json->out, '}');
-    json->separator = ", ";
-}
-
-static void json_count(Json *json, const char *name, uint64_t value)
-{
-    g_string_append_printf(json->out, "%s\"%s\": %" PRIu64, json->separator,
-                           name, value);
-    json->separator = ", ";
-}
-
-static void json_time(Json *json, const char *name, ContentionTime ps)
-{
-    g_string_append_printf(json->out, "%s\"%s\": ", json->separator, name);
-    contention_append_ns(json->out, ps);
-    json->separator = ", ";
-}
-
 void contention_stats_json(const ContentionModel *model, GString *out)
 {
     const ContentionStats *s = &model->stats;
     unsigned distances = CONTENTION_CROSS_CHIP + MAX(model->map.max_hops, 1);
-    Json json = { out, "" };
+    ContentionJson json = { out, "" };
     ContentionTime stall = 0;
     uint64_t moved = 0;
 
-    json_open(&json, "accesses");
+    contention_json_open(&json, "accesses", '{');
     for (unsigned i = 0; i < CONTENTION_KINDS; i++) {
-        json_count(&json, kind_names[i], s->count[i]);
+        contention_json_count(&json, kind_names[i], s->count[i]);
     }
-    json_close(&json);
+    contention_json_close(&json, '}');
 
-    json_open(&json, "transfers");
+    contention_json_open(&json, "transfers", '{');
     for (unsigned i = 0; i < distances; i++) {
-        json_count(&json, distance_names[i], s->transfers[i]);
+        contention_json_count(&json, distance_names[i], s->transfers[i]);
     }
-    json_close(&json);
+    contention_json_close(&json, '}');
 
-    json_open(&json, "stall_ns");
+    contention_json_open(&json, "stall_ns", '{');
     for (unsigned i = 0; i < distances; i++) {
-        json_time(&json, distance_names[i], s->transfer_stall[i]);
+        contention_json_time(&json, distance_names[i], s->transfer_stall[i]);
         stall += s->transfer_stall[i];
     }
-    json_time(&json, "merge", s->stall[CONTENTION_MERGE]);
-    json_time(&json, "total", stall + s->stall[CONTENTION_MERGE]);
-    json_close(&json);
+    contention_json_time(&json, "merge", s->stall[CONTENTION_MERGE]);
+    contention_json_time(&json, "total", stall + s->stall[CONTENTION_MERGE]);
+    contention_json_close(&json, '}');
 
-    json_open(&json, "queue");
-    json_count(&json, "waits", s->waits);
-    json_time(&json, "waited_ns", s->waited);
-    json_count(&json, "longest", s->longest_queue);
-    json_close(&json);
+    contention_json_open(&json, "queue", '{');
+    contention_json_count(&json, "waits", s->waits);
+    contention_json_time(&json, "waited_ns", s->waited);
+    contention_json_count(&json, "longest", s->longest_queue);
+    contention_json_count(&json, "given-up", s->given_up);
+    contention_json_time(&json, "given-up_ns", s->given_up_time);
+    contention_json_close(&json, '}');
 
-    json_open(&json, "dma_ns");
-    json_time(&json, "read", s->stall[CONTENTION_DMA_READ]);
-    json_time(&json, "write", s->stall[CONTENTION_DMA_WRITE]);
-    json_close(&json);
+    contention_json_open(&json, "dma_ns", '{');
+    contention_json_time(&json, "read", s->stall[CONTENTION_DMA_READ]);
+    contention_json_time(&json, "write", s->stall[CONTENTION_DMA_WRITE]);
+    contention_json_close(&json, '}');
 
     for (uint32_t i = 0; i < model->directory.nr_lines; i++) {
-        moved += !!contention_directory_nth(&model->directory, i)->traffic;
-    }
-    json_open(&json, "lines");
-    json_count(&json, "touched", model->directory.nr_lines);
-    json_count(&json, "transferred", moved);
-    json_close(&json);
+        const ContentionTraffic *t =
+            contention_directory_nth(&model->directory, i)->traffic;
 
-    json_open(&json, "fabric");
-    json_count(&json, "triggers", s->triggers);
-    json_count(&json, "cross-chip-triggers", s->cross_chip_triggers);
-    json_time(&json, "delivery_ns", s->delivery);
-    json_count(&json, "service-waits", s->service_waits);
-    json_time(&json, "service-waited_ns", s->service_waited);
-    json_time(&json, "longest-service-wait_ns", s->longest_service_wait);
-    g_string_append(out, ", \"events\": [");
+        moved += t && t->transfers;
+    }
+    contention_json_open(&json, "lines", '{');
+    contention_json_count(&json, "touched", model->directory.nr_lines);
+    contention_json_count(&json, "transferred", moved);
+    contention_json_close(&json, '}');
+
+    contention_json_open(&json, "fabric", '{');
+    contention_json_count(&json, "triggers", s->triggers);
+    contention_json_count(&json, "cross-chip-triggers",
+                          s->cross_chip_triggers);
+    contention_json_time(&json, "delivery_ns", s->delivery);
+    contention_json_count(&json, "service-waits", s->service_waits);
+    contention_json_time(&json, "service-waited_ns", s->service_waited);
+    contention_json_time(&json, "longest-service-wait_ns",
+                         s->longest_service_wait);
+    contention_json_open(&json, "events", '[');
     for (unsigned chip = 0; chip < model->map.nr_chips; chip++) {
-        g_string_append_printf(out, "%s%" PRIu64, chip ? ", " : "",
-                               model->services[chip].events);
+        contention_json_count(&json, NULL, model->services[chip].events);
     }
-    g_string_append(out, "]");
-    json_open(&json, "mmio");
+    contention_json_close(&json, ']');
+    contention_json_open(&json, "mmio", '{');
     for (unsigned i = 0; i < CONTENTION_MMIO_KINDS; i++) {
-        json_count(&json, mmio_names[i], s->mmio[i]);
+        contention_json_count(&json, mmio_names[i], s->mmio[i]);
     }
-    json_close(&json);
-    json_open(&json, "mmio-stall_ns");
+    contention_json_close(&json, '}');
+    contention_json_open(&json, "mmio-stall_ns", '{');
     for (unsigned i = 0; i < CONTENTION_MMIO_KINDS; i++) {
-        json_time(&json, mmio_names[i], s->mmio_stall[i]);
+        contention_json_time(&json, mmio_names[i], s->mmio_stall[i]);
     }
-    json_close(&json);
-    json_close(&json);
+    contention_json_close(&json, '}');
+    contention_json_close(&json, '}');
 }

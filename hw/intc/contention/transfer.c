@@ -368,7 +368,7 @@ void contention_take(ContentionModel *model, ContentionLine *line,
  * blocked, as @request, which is NULL for a controller.
  */
 static bool access_line(ContentionModel *model, ContentionLine *line,
-                        const ContentionWaiter *request, unsigned domain,
+                        const ContentionRequest *request, unsigned domain,
                         bool store, ContentionTime now, ContentionResult *r)
 {
     const ContentionParams *p = &model->params;
@@ -427,39 +427,79 @@ bool contention_probe(ContentionModel *model, unsigned cpu, uint64_t line,
     return true;
 }
 
-static ContentionTime cpu_access(ContentionModel *model, uint64_t line,
-                                 const ContentionWaiter *request,
-                                 ContentionResult *result)
+static ContentionTime cpu_access(ContentionModel *model,
+                                 const ContentionRequest *request,
+                                 ContentionResult *r)
 {
-    unsigned domain = model->map.cpu_domain[request->cpu];
-    bool store = request->store;
-    ContentionTime now = request->since;
-    ContentionLine *entry = contention_directory_find(&model->directory, line);
-    ContentionResult r = { .from = -1 };
+    unsigned domain = model->map.cpu_domain[request->who];
+    ContentionTime now = request->now;
+    ContentionLine *entry = contention_directory_find(&model->directory,
+                                                      request->line);
 
-    model->latest = MAX(model->latest, now);
     if (entry) {
-        if (!access_line(model, entry, request, domain, store, now, &r)) {
+        if (!access_line(model, entry, request, domain, request->store, now,
+                         r)) {
             return CONTENTION_BLOCKED;
         }
     } else {
-        r.kind = CONTENTION_FIRST_TOUCH;
-        first_touch(model, line, domain, store, now);
+        r->kind = CONTENTION_FIRST_TOUCH;
+        first_touch(model, request->line, domain, request->store, now);
     }
-    contention_stats_count(model, entry ? entry->traffic : NULL, &r);
-    if (result) {
+    contention_count(model, entry, request, r);
+    return r->waited + r->transfer;
+}
+
+static ContentionTime dma_access(ContentionModel *model,
+                                 const ContentionRequest *request,
+                                 ContentionResult *r)
+{
+    unsigned domain = model->map.nr_domains + request->who;
+    ContentionTime now = request->now;
+    ContentionLine *entry = contention_directory_find(&model->directory,
+                                                      request->line);
+
+    if (entry && request->store) {
+        access_line(model, entry, NULL, domain, true, now, r);
+    } else if (entry) {
+        View v = line_view(model, entry, domain, now);
+
+        r->waiters = v.waiters;
+        if (v.readable == CONTENTION_NEVER) {
+            copy_line(model, entry, domain, &v, false, now, r);
+        } else {
+            r->waited = v.readable - now;
+        }
+    } else if (request->store) {
+        first_touch(model, request->line, domain, true, now);
+    }
+    r->kind = request->store ? CONTENTION_DMA_WRITE : CONTENTION_DMA_READ;
+    contention_count(model, entry, request, r);
+    return r->waited + r->transfer;
+}
+
+ContentionTime contention_request(ContentionModel *model,
+                                  const ContentionRequest *request,
+                                  ContentionResult *result)
+{
+    ContentionResult r = { .from = -1 };
+    ContentionTime stall;
+
+    model->latest = MAX(model->latest, request->now);
+    stall = request->dma ? dma_access(model, request, &r)
+                         : cpu_access(model, request, &r);
+    if (result && stall != CONTENTION_BLOCKED) {
         *result = r;
     }
-    return r.waited + r.transfer;
+    return stall;
 }
 
 ContentionTime contention_access(ContentionModel *model, unsigned cpu,
                                  uint64_t line, bool store,
                                  ContentionTime now, ContentionResult *result)
 {
-    ContentionWaiter request = { .since = now, .cpu = cpu, .store = store };
-
-    return cpu_access(model, line, &request, result);
+    return contention_request(model, &(ContentionRequest) {
+        .now = now, .line = line, .who = cpu, .store = store,
+    }, result);
 }
 
 ContentionTime contention_store_conditional(ContentionModel *model,
@@ -467,40 +507,17 @@ ContentionTime contention_store_conditional(ContentionModel *model,
                                             ContentionTime now,
                                             ContentionResult *result)
 {
-    ContentionWaiter request = {
-        .since = now, .cpu = cpu, .store = true, .conditional = true,
-    };
-
-    return cpu_access(model, line, &request, result);
+    return contention_request(model, &(ContentionRequest) {
+        .now = now, .line = line, .who = cpu, .store = true,
+        .conditional = true,
+    }, result);
 }
 
 ContentionTime contention_dma(ContentionModel *model, unsigned chip,
                               uint64_t line, bool write, ContentionTime now,
                               ContentionResult *result)
 {
-    unsigned domain = model->map.nr_domains + chip;
-    ContentionLine *entry = contention_directory_find(&model->directory, line);
-    ContentionResult r = { .from = -1 };
-
-    model->latest = MAX(model->latest, now);
-    if (entry && write) {
-        access_line(model, entry, NULL, domain, true, now, &r);
-    } else if (entry) {
-        View v = line_view(model, entry, domain, now);
-
-        r.waiters = v.waiters;
-        if (v.readable == CONTENTION_NEVER) {
-            copy_line(model, entry, domain, &v, false, now, &r);
-        } else {
-            r.waited = v.readable - now;
-        }
-    } else if (write) {
-        first_touch(model, line, domain, true, now);
-    }
-    r.kind = write ? CONTENTION_DMA_WRITE : CONTENTION_DMA_READ;
-    contention_stats_count(model, entry ? entry->traffic : NULL, &r);
-    if (result) {
-        *result = r;
-    }
-    return r.waited + r.transfer;
+    return contention_request(model, &(ContentionRequest) {
+        .now = now, .line = line, .who = chip, .dma = true, .store = write,
+    }, result);
 }

@@ -239,6 +239,34 @@ ContentionTime contention_access(ContentionModel *model, unsigned cpu,
                                  ContentionTime now,
                                  ContentionResult *result);
 
+/* Where in the guest an access comes from; attribution asks, no rule does. */
+typedef struct ContentionOrigin {
+    uint64_t pc;                /* address of the instruction */
+    uint64_t ea;                /* effective address of the first byte */
+    uint16_t size;              /* bytes, all in one line; 0: unknown */
+    bool user;                  /* both addresses are of user space */
+} ContentionOrigin;
+
+/* An access with all that is known of it */
+typedef struct ContentionRequest {
+    ContentionTime now;         /* when it is made */
+    uint64_t line;
+    ContentionOrigin origin;
+    uint32_t who;               /* cpu, or chip of the controller if @dma */
+    bool dma;
+    bool store;
+    bool conditional;           /* a store conditional: see below */
+} ContentionRequest;
+
+/*
+ * Does the access and returns what contention_access(),
+ * contention_store_conditional() or contention_dma() would, which are short
+ * forms of it without an origin.
+ */
+ContentionTime contention_request(ContentionModel *model,
+                                  const ContentionRequest *request,
+                                  ContentionResult *result);
+
 /*
  * A store conditional (stcx.): a store, but one that is given up when it is
  * blocked and another gets the line first, because its reservation is lost.
@@ -351,6 +379,9 @@ typedef struct ContentionStats {
     uint64_t waits;             /* transfers that had to queue */
     ContentionTime waited;      /* ... and for how long altogether */
     unsigned longest_queue;     /* most exclusive requests of a line at once */
+    /* stores conditional given up while blocked, and how long they were */
+    uint64_t given_up;
+    ContentionTime given_up_time;
     /* fabric */
     uint64_t triggers;
     uint64_t cross_chip_triggers;
@@ -369,6 +400,16 @@ const ContentionStats *contention_stats(const ContentionModel *model);
  * the caller adds members of its own.
  */
 void contention_stats_json(const ContentionModel *model, GString *out);
+
+/* "load", "merge", ...: as in the JSON form */
+const char *contention_kind_name(ContentionKind kind);
+const char *contention_mmio_name(ContentionMmio kind);
+
+/*
+ * Forgets all counters and attributions; lines stay as they are, so that
+ * what follows costs what it would have cost.
+ */
+void contention_reset_counters(ContentionModel *model);
 
 typedef struct ContentionLineStats {
     uint64_t line;

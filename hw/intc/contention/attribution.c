@@ -1,0 +1,363 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Attribution of the contention model: enters what accesses have cost into
+ * tables of lines and of accesses.
+ */
+
+#include "hw/intc/contention/port.h"
+#include "tables.h"
+
+#define MIN_SLOT_BITS   10
+#define MIN_RECORDS     256
+/* The record of a line for which there is no room */
+#define NO_RECORD       UINT32_MAX
+
+ContentionTime contention_sums_stall(const ContentionSums *s)
+{
+    ContentionTime stall = s->waited + s->merged + s->given_up_time;
+
+    for (unsigned i = 0; i < CONTENTION_DISTANCES; i++) {
+        stall += s->transfer_time[i];
+    }
+    return stall;
+}
+
+uint64_t contention_sums_transfers(const ContentionSums *s)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < CONTENTION_DISTANCES; i++) {
+        n += s->transfers[i];
+    }
+    return n;
+}
+
+void contention_sums_add(ContentionSums *s, const ContentionSums *more)
+{
+    for (unsigned i = 0; i < CONTENTION_DISTANCES; i++) {
+        s->transfers[i] += more->transfers[i];
+        s->transfer_time[i] += more->transfer_time[i];
+    }
+    s->waits += more->waits;
+    s->waited += more->waited;
+    s->merges += more->merges;
+    s->merged += more->merged;
+    s->given_up += more->given_up;
+    s->given_up_time += more->given_up_time;
+    s->dma += more->dma;
+    s->dma_waits += more->dma_waits;
+    s->dma_waited += more->dma_waited;
+    s->dma_time += more->dma_time;
+    s->longest_queue = MAX(s->longest_queue, more->longest_queue);
+}
+
+/* Enters one access; returns the stall of a thread. */
+static ContentionTime sums_count(ContentionSums *s, bool dma,
+                                 const ContentionResult *r)
+{
+    if (contention_is_transfer(r)) {
+        bool exclusive = r->kind != CONTENTION_SHARED_LOAD &&
+                         r->kind != CONTENTION_TRANSIENT_LOAD &&
+                         r->kind != CONTENTION_DMA_READ;
+
+        if (dma) {
+            s->dma++;
+            s->dma_waits += r->waited > 0;
+            s->dma_waited += r->waited;
+        } else {
+            s->transfers[r->distance]++;
+            s->transfer_time[r->distance] += r->transfer;
+            s->waits += r->waited > 0;
+            s->waited += r->waited;
+        }
+        if (exclusive) {
+            s->longest_queue = MAX(s->longest_queue, r->waiters + 1);
+        }
+    } else if (!dma) {
+        s->merges++;
+        s->merged += r->waited;
+    }
+    if (dma) {
+        s->dma_time += r->waited + r->transfer;
+        return 0;
+    }
+    return r->waited + r->transfer;
+}
+
+static void sums_give_up(ContentionSums *s, ContentionTime waited)
+{
+    s->given_up++;
+    s->given_up_time += waited;
+}
+
+/* The number of a new record, all zero; 0 when there may be no more. */
+static uint32_t table_add(Table *t, uint32_t limit)
+{
+    if (t->n == limit) {
+        return 0;
+    }
+    if (t->n == t->max) {
+        t->max = MIN(t->max ? t->max * 2 : MIN_RECORDS, limit);
+        t->records = g_realloc_n(t->records, t->max, t->stride);
+    }
+    memset(t->records + t->n * t->stride, 0, t->stride);
+    return ++t->n;
+}
+
+static uint64_t key_hash(const AccessKey *k)
+{
+    uint64_t h = k->pc;
+
+    h = (h ^ h >> 32) * UINT64_C(0x9e3779b97f4a7c15) + k->ea;
+    h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + k->line;
+    h ^= (uint64_t)k->size << 40 | (uint64_t)k->kind << 20 | k->user;
+    return (h ^ h >> 32) * UINT64_C(0x94d049bb133111eb);
+}
+
+static bool key_equal(const AccessKey *a, const AccessKey *b)
+{
+    return a->pc == b->pc && a->ea == b->ea && a->line == b->line &&
+           a->size == b->size && a->user == b->user && a->kind == b->kind;
+}
+
+/* The slot of @key: it holds its number, or is where it belongs. */
+static uint32_t *slot_find(const ContentionAttribution *a,
+                           const AccessKey *key)
+{
+    size_t mask = ((size_t)1 << a->slot_bits) - 1;
+    size_t slot = key_hash(key) >> (64 - a->slot_bits);
+
+    while (a->slots[slot] &&
+           !key_equal(&access_record(a, a->slots[slot])->key, key)) {
+        slot = (slot + 1) & mask;
+    }
+    return &a->slots[slot];
+}
+
+static void slots_grow(ContentionAttribution *a)
+{
+    a->slot_bits++;
+    g_free(a->slots);
+    a->slots = g_new0(uint32_t, (size_t)1 << a->slot_bits);
+    for (uint32_t number = 1; number <= a->accesses.n; number++) {
+        *slot_find(a, &access_record(a, number)->key) = number;
+    }
+}
+
+/* NULL when there is no room. */
+static LineRecord *find_line(ContentionAttribution *a, ContentionLine *line)
+{
+    ContentionTraffic *t = line->traffic;
+
+    if (!t->record) {
+        t->record = table_add(&a->lines, a->entries);
+        if (!t->record) {
+            t->record = NO_RECORD;
+            a->dropped_lines++;
+        } else {
+            line_record(a, t->record)->key = line->key;
+        }
+    }
+    return t->record == NO_RECORD ? NULL : line_record(a, t->record);
+}
+
+/* NULL when there is no room, or the line has no record. */
+static AccessRecord *find_access(ContentionAttribution *a,
+                                 const ContentionTraffic *t,
+                                 const ContentionRequest *request)
+{
+    AccessKey key = {
+        .pc = request->dma ? request->who : request->origin.pc,
+        .ea = request->dma ? 0 : request->origin.ea,
+        .size = request->dma ? 0 : request->origin.size,
+        .user = !request->dma && request->origin.user,
+        .line = t->record,
+        .kind = (request->dma ? ACCESS_DMA : 0) |
+                (request->store ? ACCESS_STORE : 0) |
+                (request->conditional ? ACCESS_CONDITIONAL : 0),
+    };
+    uint32_t *slot, number;
+
+    if (t->record == NO_RECORD) {
+        return NULL;
+    }
+    slot = slot_find(a, &key);
+    if (*slot) {
+        return access_record(a, *slot);
+    }
+    number = table_add(&a->accesses, a->entries);
+    if (!number) {
+        return NULL;
+    }
+    access_record(a, number)->key = key;
+    *slot = number;
+    if (number > (uint32_t)1 << (a->slot_bits - 1)) {
+        slots_grow(a);
+    }
+    return access_record(a, number);
+}
+
+/*
+ * The sums that an access of @domain belongs to, besides the total. Counts
+ * the access where it is counted by domain and chip.
+ */
+static void find_sums(ContentionModel *model, ContentionLine *line,
+                      const ContentionRequest *request, ContentionTime stall,
+                      ContentionSums **line_sums, ContentionSums **access_sums)
+{
+    ContentionAttribution *a = model->attribution;
+    unsigned holder = request->dma ? model->map.nr_domains + request->who
+                                   : model->map.cpu_domain[request->who];
+    unsigned chip = model->map.domain_chip[holder];
+    LineRecord *l = find_line(a, line);
+    AccessRecord *r = find_access(a, line->traffic, request);
+
+    if (l) {
+        l->counts[(request->store ? a->nr_holders : 0) + holder]++;
+        *line_sums = &l->sums;
+    } else {
+        *line_sums = &a->dropped_line;
+    }
+    if (r) {
+        access_by_chip(r)[chip].count++;
+        access_by_chip(r)[chip].stall += stall;
+        contention_set_add(access_domains(a, r), holder);
+        *access_sums = &r->sums;
+    } else {
+        a->dropped_accesses++;
+        *access_sums = &a->dropped_access;
+    }
+}
+
+void contention_attribute(ContentionModel *model, ContentionLine *line,
+                          const ContentionRequest *request,
+                          const ContentionResult *r)
+{
+    ContentionAttribution *a = model->attribution;
+    ContentionSums *line_sums, *access_sums;
+    ContentionTime stall = sums_count(&a->total, request->dma, r);
+
+    find_sums(model, line, request, stall, &line_sums, &access_sums);
+    sums_count(line_sums, request->dma, r);
+    sums_count(access_sums, request->dma, r);
+    if (contention_is_transfer(r)) {
+        unsigned to = request->dma ? request->who
+                                   : contention_cpu_chip(model, request->who);
+        unsigned from = model->map.domain_chip[r->from];
+        ContentionFlow *flow = &a->flows[(request->dma * a->nr_chips + from) *
+                                         a->nr_chips + to];
+
+        flow->count++;
+        flow->time += r->transfer;
+        flow->waited += r->waited;
+    }
+    /* The line's own count also knows those that were given up. */
+    line_sums->longest_queue = MAX(line_sums->longest_queue,
+                                   line->traffic->longest_queue);
+    a->total.longest_queue = MAX(a->total.longest_queue,
+                                 line->traffic->longest_queue);
+}
+
+void contention_attribute_given_up(ContentionModel *model,
+                                   ContentionLine *line,
+                                   const ContentionRequest *request,
+                                   ContentionTime waited)
+{
+    ContentionSums *line_sums, *access_sums;
+
+    find_sums(model, line, request, waited, &line_sums, &access_sums);
+    sums_give_up(&model->attribution->total, waited);
+    sums_give_up(line_sums, waited);
+    sums_give_up(access_sums, waited);
+}
+
+void contention_attribute_event(ContentionModel *model, unsigned from_chip,
+                                unsigned target_chip, ContentionTime time)
+{
+    ContentionAttribution *a = model->attribution;
+
+    if (a) {
+        ContentionFlow *flow = &a->events[from_chip * a->nr_chips +
+                                          target_chip];
+
+        flow->count++;
+        flow->time += time;
+    }
+}
+
+const ContentionFlow *contention_flow(const ContentionModel *model, bool dma,
+                                      unsigned from, unsigned to)
+{
+    const ContentionAttribution *a = model->attribution;
+
+    return a ? &a->flows[(dma * a->nr_chips + from) * a->nr_chips + to] : NULL;
+}
+
+const ContentionFlow *contention_event_flow(const ContentionModel *model,
+                                            unsigned from, unsigned to)
+{
+    const ContentionAttribution *a = model->attribution;
+
+    return a ? &a->events[from * a->nr_chips + to] : NULL;
+}
+
+unsigned contention_attribution(const ContentionModel *model)
+{
+    return model->attribution ? model->attribution->entries : 0;
+}
+
+void contention_attribution_destroy(ContentionModel *model)
+{
+    ContentionAttribution *a = model->attribution;
+
+    if (a) {
+        g_free(a->lines.records);
+        g_free(a->accesses.records);
+        g_free(a->slots);
+        g_free(a->flows);
+        g_free(a->events);
+        g_free(a);
+        model->attribution = NULL;
+    }
+}
+
+void contention_attribution_reset(ContentionModel *model)
+{
+    contention_set_attribution(model, contention_attribution(model));
+}
+
+void contention_set_attribution(ContentionModel *model, unsigned entries)
+{
+    const ContentionMap *map = &model->map;
+    ContentionAttribution *a;
+
+    g_assert(entries <= CONTENTION_MAX_ATTRIBUTION);
+    contention_attribution_destroy(model);
+    for (uint32_t i = 0; i < model->directory.nr_lines; i++) {
+        ContentionTraffic *t =
+            contention_directory_nth(&model->directory, i)->traffic;
+
+        if (t) {
+            t->record = 0;
+        }
+    }
+    if (!entries) {
+        return;
+    }
+    a = g_new0(ContentionAttribution, 1);
+    a->entries = entries;
+    a->nr_chips = map->nr_chips;
+    a->nr_holders = map->nr_domains + map->nr_chips;
+    a->set_words = (a->nr_holders + 63) / 64;
+    a->lines.stride = sizeof(LineRecord) + 2 * a->nr_holders *
+                                           sizeof(uint64_t);
+    a->accesses.stride = sizeof(AccessRecord) +
+                         a->nr_chips * sizeof(ContentionByChip) +
+                         a->set_words * sizeof(uint64_t);
+    a->slot_bits = MIN_SLOT_BITS;
+    a->slots = g_new0(uint32_t, (size_t)1 << a->slot_bits);
+    a->flows = g_new0(ContentionFlow, 2 * a->nr_chips * a->nr_chips);
+    a->events = g_new0(ContentionFlow, a->nr_chips * a->nr_chips);
+    model->attribution = a;
+}
