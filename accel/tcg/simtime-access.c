@@ -32,36 +32,30 @@ static G_NORETURN void simtime_leave(CPUState *cpu)
     cpu_loop_exit(cpu);
 }
 
-/* What of a vCPU changes when it is put back to an instruction */
-typedef struct SimtimePlace {
-    vaddr pc;
-    uint16_t icount;
-} SimtimePlace;
+/* As cpu_loop_exit_restore(), without a search for the block. */
+static G_NORETURN void simtime_leave_access(SimVCPU *v,
+                                            const TranslationBlock *tb,
+                                            uintptr_t retaddr)
+{
+    cpu_restore_state_from_tb(v->cpu, (TranslationBlock *)tb, retaddr);
+    simtime_leave(v->cpu);
+}
 
 /*
- * Put the vCPU back to the instruction at @retaddr, where most accesses that
- * come so far leave it anyway, and say in @request where that is. The rest
- * go on after simtime_go_on().
+ * Say in @request which instruction it is. The block knows only by putting
+ * the vCPU back to it; that must not last, since the instruction may go on.
  */
-static SimtimePlace simtime_put_back(CPUState *cpu, const TranslationBlock *tb,
-                                     uintptr_t retaddr,
-                                     SimtimeRequest *request)
+static void simtime_locate(CPUState *cpu, const TranslationBlock *tb,
+                           uintptr_t retaddr, SimtimeRequest *request)
 {
-    SimtimePlace place = {
-        .pc = cpu->cc->get_pc(cpu),
-        .icount = cpu->neg.icount_decr.u16.low,
-    };
+    vaddr pc = cpu->cc->get_pc(cpu);
+    uint16_t icount = cpu->neg.icount_decr.u16.low;
 
     cpu_restore_state_from_tb(cpu, (TranslationBlock *)tb, retaddr);
     request->pc = cpu->cc->get_pc(cpu);
     request->user = simtime.target && simtime.target->user(cpu);
-    return place;
-}
-
-static void simtime_go_on(CPUState *cpu, SimtimePlace place)
-{
-    cpu->cc->set_pc(cpu, place.pc);
-    cpu->neg.icount_decr.u16.low = place.icount;
+    cpu->cc->set_pc(cpu, pc);
+    cpu->neg.icount_decr.u16.low = icount;
 }
 
 /*
@@ -75,9 +69,6 @@ static void simtime_access_slow(SimVCPU *v, SimtimeRequest *request,
                                 const TranslationBlock *tb, int64_t now,
                                 uintptr_t retaddr)
 {
-    CPUState *cpu = v->cpu;
-    SimtimePlace place;
-
     if (v->granted == request->line) {
         v->granted = 0;
         if (request->kind != SIMTIME_LOAD) {
@@ -89,15 +80,14 @@ static void simtime_access_slow(SimVCPU *v, SimtimeRequest *request,
                            request->kind != SIMTIME_LOAD, now)) {
         return;
     }
-    place = simtime_put_back(cpu, tb, retaddr, request);
+    simtime_locate(v->cpu, tb, retaddr, request);
     if (now > simtime.horizon) {
         v->pending = *request;
-        simtime_leave(cpu);
+        simtime_leave_access(v, tb, retaddr);
     }
     if (!simtime_make_access(v, request, now)) {
-        simtime_leave(cpu);
+        simtime_leave_access(v, tb, retaddr);
     }
-    simtime_go_on(cpu, place);
 }
 
 /* Time of the instruction that is number @info says in @tb, now executing. */

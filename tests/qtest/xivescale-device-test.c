@@ -256,7 +256,8 @@ static void test_device_accepted(void)
 static bool known(const char *name)
 {
     static const char *const others[] = { "type", "stats-file", "region", "attribution-file",
-                                          "attribution-entries" };
+                                          "attribution-entries", "trace-file",
+                                          "trace-records" };
 
     for (unsigned i = 0; i < ARRAY_SIZE(device_ranges); i++) {
         if (g_str_equal(name, device_ranges[i].name)) {

@@ -46,6 +46,10 @@ void contention_block(ContentionModel *model, ContentionLine *line,
     }
     g_array_append_val(t->blocked, *request);
     t->longest_queue = MAX(t->longest_queue, t->blocked->len + 1);
+    if (model->tracer) {
+        model->tracer->blocked(request, t->blocked->len,
+                                 model->tracer_opaque);
+    }
     if (t->blocked->len == 1) {
         model->arbiter->free_at(line->key, MAX(t->busy_until, request->now),
                                 model->arbiter_opaque);

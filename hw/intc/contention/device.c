@@ -23,8 +23,14 @@
 #include "system/reset.h"
 #include "system/simtime.h"
 #include "device.h"
+#include "trace.h"
 
 static ContentionState *the_device;
+
+ContentionState *contention_device(void)
+{
+    return the_device;
+}
 
 bool contention_active(void)
 {
@@ -69,7 +75,10 @@ static void device_line_free(int64_t when, void *opaque)
 {
     uint64_t *line = opaque;
 
-    contention_grant(the_device->model, *line, when);
+    /* Those who waited when the region was left have given up. */
+    if (the_device->open) {
+        contention_grant(the_device->model, *line, when);
+    }
     g_free(line);
 }
 
@@ -82,6 +91,10 @@ static void device_free_at(uint64_t line, int64_t when, void *opaque)
 static void device_granted(unsigned cpu, uint64_t line, int64_t when,
                            void *opaque)
 {
+    if (trace_event_get_state_backends(TRACE_CONTENTION_LINE_GRANT)) {
+        trace_contention_line_grant(cpu, contention_line_address(line, NULL),
+                                    when);
+    }
     simtime_unblock(cpu, line, when);
 }
 
@@ -127,7 +140,7 @@ static void write_stats(ContentionState *s, int64_t now)
 }
 
 /* Where the guest has the line of host address @line << 7. */
-static uint64_t line_address(uint64_t line, void *opaque)
+uint64_t contention_line_address(uint64_t line, void *opaque)
 {
     ram_addr_t offset;
     MemoryRegion *mr = memory_region_from_host(
@@ -139,13 +152,15 @@ static uint64_t line_address(uint64_t line, void *opaque)
     return offset;
 }
 
-static void write_attribution(ContentionState *s, int64_t now)
+static void region_until(const ContentionState *s, int64_t now,
+                         ContentionRegion *region)
 {
     SimtimeCounts c = simtime_counts();
     int64_t instructions = c.instructions - s->region_counts.instructions;
     int64_t polls = c.poll_instructions -
                     s->region_counts.poll_instructions;
-    ContentionRegion region = {
+
+    *region = (ContentionRegion) {
         .start = s->region_start,
         .end = now,
         .instructions = instructions,
@@ -153,10 +168,33 @@ static void write_attribution(ContentionState *s, int64_t now)
         .poll_time = polls * simtime_instruction_ps(),
         .paused = c.paused - s->region_counts.paused,
     };
+}
+
+void contention_region_now(const ContentionState *s, ContentionRegion *region)
+{
+    if (s->open) {
+        region_until(s, simtime_now(), region);
+    } else {
+        *region = s->region;
+    }
+}
+
+void contention_region_restart(ContentionState *s)
+{
+    s->region_start = simtime_now();
+    s->region_counts = simtime_counts();
+    s->region = (ContentionRegion) {
+        .start = s->region_start, .end = s->region_start,
+    };
+}
+
+static void write_attribution(ContentionState *s)
+{
     g_autoptr(GString) out = g_string_new(NULL);
     g_autoptr(GError) err = NULL;
 
-    contention_attribution_json(s->model, &region, line_address, s, out);
+    contention_attribution_json(s->model, &s->region, contention_line_address,
+                                NULL, out);
     if (!g_file_set_contents(s->attribution_file, out->str, out->len, &err)) {
         error_report("contention: attribution-file: %s", err->message);
     }
@@ -166,17 +204,24 @@ static void device_region(bool enter, int64_t now)
 {
     ContentionState *s = the_device;
 
+    s->open = enter;
     if (enter) {
         contention_reset(s->model);
-        s->region_start = now;
-        s->region_counts = simtime_counts();
+        contention_region_restart(s);
+        trace_contention_region_enter(now);
+        if (s->trace_file) {
+            contention_trace_open(s->trace_file, s->trace_records, now);
+        }
         return;
     }
+    region_until(s, now, &s->region);
+    trace_contention_region_leave(now, s->region.instructions);
+    contention_trace_close(now);
     if (s->stats_file) {
         write_stats(s, now);
     }
     if (s->attribution_file) {
-        write_attribution(s, now);
+        write_attribution(s);
     }
 }
 
@@ -276,6 +321,9 @@ static const Property device_properties[] = {
     DEFINE_PROP_STRING("attribution-file", ContentionState, attribution_file),
     DEFINE_PROP_UINT32("attribution-entries", ContentionState,
                        attribution_entries, 1 << 18),
+    DEFINE_PROP_STRING("trace-file", ContentionState, trace_file),
+    DEFINE_PROP_UINT32("trace-records", ContentionState, trace_records,
+                       1 << 20),
 };
 
 static void device_realize(DeviceState *dev, Error **errp)
@@ -322,6 +370,7 @@ static void device_realize(DeviceState *dev, Error **errp)
     }
 
     contention_set_attribution(s->model, s->attribution_entries);
+    contention_attach_tracer(s->model);
     the_device = s;
     contention_fabric_attach(s->model, pnv);
     if (simtime_enabled()) {

@@ -25,9 +25,13 @@ OBJECT_DECLARE_SIMPLE_TYPE(ContentionState, CONTENTION)
  * @stats_file: where the counters go when the region is left, or NULL
  * @attribution_file: where lines and instructions go then, or NULL
  * @attribution_entries: limit of the tables of these, 0: none are kept
+ * @trace_file: where the trace of the region goes, or NULL
+ * @trace_records: limit of that file
  * @model: the core, from realize on
- * @region_start: when the region was entered, ps
+ * @open: the region is open
+ * @region_start: when it was entered, or counters were reset, ps
  * @region_counts: work done until then
+ * @region: of the last region that was left
  */
 struct ContentionState {
     DeviceState parent_obj;
@@ -36,10 +40,50 @@ struct ContentionState {
     char *stats_file;
     char *attribution_file;
     uint32_t attribution_entries;
+    char *trace_file;
+    uint32_t trace_records;
     ContentionModel *model;
+    bool open;
     int64_t region_start;
     SimtimeCounts region_counts;
+    ContentionRegion region;
 };
+
+/** contention_device: the device, or NULL. */
+ContentionState *contention_device(void);
+
+/** contention_line_address: where the guest has a line; @opaque is unused. */
+uint64_t contention_line_address(uint64_t line, void *opaque);
+
+/** contention_region_now: the open region until now, or the last one. */
+void contention_region_now(const ContentionState *s, ContentionRegion *region);
+
+/**
+ * contention_region_restart: count time and work from now on, as the
+ * counters of the model do after contention_reset_counters().
+ */
+void contention_region_restart(ContentionState *s);
+
+/** contention_attach_tracer: let trace events and file see the model work. */
+void contention_attach_tracer(ContentionModel *model);
+
+/**
+ * contention_trace_open: begin a trace at @path which takes @limit records;
+ * what comes then is counted. Reports an error and goes on without.
+ */
+void contention_trace_open(const char *path, uint64_t limit, int64_t now);
+/** contention_trace_close: end it, if there is one. */
+void contention_trace_close(int64_t now);
+/** contention_tracing: whether there is one. */
+bool contention_tracing(void);
+void contention_trace_access(const ContentionRequest *request,
+                             const ContentionResult *result);
+void contention_trace_given_up(const ContentionRequest *request,
+                               int64_t waited);
+void contention_trace_event(unsigned from, unsigned source, unsigned target,
+                            int64_t now, const ContentionDelivery *d);
+void contention_trace_mmio(unsigned cpu, unsigned chip, ContentionMmio kind,
+                           int64_t now, int64_t stall);
 
 /** contention_machine: the machine, or NULL when it has no XIVE chips. */
 PnvMachineState *contention_machine(void);

@@ -152,6 +152,10 @@ ContentionTime contention_fabric_trigger(ContentionModel *model,
     stats->delivery += d.delivered - now;
     contention_attribute_event(model, from_chip, target_chip,
                                d.delivered - now);
+    if (model->tracer) {
+        model->tracer->event(from_chip, source_chip, target_chip, now, &d,
+                               model->tracer_opaque);
+    }
     if (delivery) {
         *delivery = d;
     }
@@ -186,5 +190,8 @@ ContentionTime contention_fabric_mmio(ContentionModel *model, unsigned cpu,
     model->stats.mmio_stall[kind] += stall;
     model->services[chip].mmio[kind]++;
     model->services[chip].mmio_stall[kind] += stall;
+    if (model->tracer) {
+        model->tracer->mmio(cpu, chip, kind, stall, model->tracer_opaque);
+    }
     return stall;
 }

@@ -263,6 +263,8 @@ struct ContentionModel {
     void *changed_opaque;
     uint64_t random;                /* state of the arbitration's numbers */
     ContentionAttribution *attribution;     /* or NULL */
+    const ContentionTracerOps *tracer;  /* or NULL */
+    void *tracer_opaque;
     ContentionStats stats;
 };
 

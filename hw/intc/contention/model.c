@@ -77,6 +77,13 @@ void contention_reset_counters(ContentionModel *model)
     contention_attribution_reset(model);
 }
 
+void contention_set_tracer(ContentionModel *model,
+                           const ContentionTracerOps *ops, void *opaque)
+{
+    model->tracer = ops;
+    model->tracer_opaque = opaque;
+}
+
 const ContentionParams *contention_params(const ContentionModel *model)
 {
     return &model->params;

@@ -5,9 +5,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- *   contention load|store CPU ADDRESS NOW
+ *   contention load|store CPU ADDRESS NOW [PC]
  *
- * is an access of vCPU CPU to guest memory at NOW ps of simulated time; the
+ * is an access of vCPU CPU to a byte of guest memory at NOW ps of simulated
+ * time, by the instruction at PC (0); its effective address is ADDRESS. The
  * answer is "OK STALL", in ps. A test keeps the clocks of its threads and
  * makes the accesses in the order of their times, as the scheduler would.
  *
@@ -62,7 +63,8 @@ static bool command_cpu(CharBackend *chr, const char *word)
 
 static bool qtest_command(CharBackend *chr, gchar **words)
 {
-    uint64_t cpu, addr, now;
+    uint64_t cpu, addr, now, pc = 0;
+    unsigned n = g_strv_length(words);
     bool store;
     hwaddr xlat, len = 1;
     MemoryRegion *mr;
@@ -72,10 +74,10 @@ static bool qtest_command(CharBackend *chr, gchar **words)
     if (strcmp(words[0], "contention")) {
         return false;
     }
-    if (g_strv_length(words) == 3 && !strcmp(words[1], "cpu")) {
+    if (n == 3 && !strcmp(words[1], "cpu")) {
         return command_cpu(chr, words[2]);
     }
-    if (g_strv_length(words) != 5) {
+    if (n != 5 && n != 6) {
         return false;
     }
     store = !strcmp(words[1], "store");
@@ -83,6 +85,7 @@ static bool qtest_command(CharBackend *chr, gchar **words)
         qemu_strtou64(words[2], NULL, 0, &cpu) ||
         qemu_strtou64(words[3], NULL, 0, &addr) ||
         qemu_strtou64(words[4], NULL, 0, &now) ||
+        (n == 6 && qemu_strtou64(words[5], NULL, 0, &pc)) ||
         cpu >= contention_nr_cpus(qtest_model)) {
         qtest_sendf(chr, "FAIL contention: bad argument\n");
         return true;
@@ -96,8 +99,10 @@ static bool qtest_command(CharBackend *chr, gchar **words)
         return true;
     }
     host = (uintptr_t)memory_region_get_ram_ptr(mr) + xlat;
-    stall = contention_access(qtest_model, cpu, host >> CONTENTION_LINE_SHIFT,
-                              store, now, NULL);
+    stall = contention_request(qtest_model, &(ContentionRequest) {
+        .now = now, .line = host >> CONTENTION_LINE_SHIFT, .who = cpu,
+        .store = store, .origin = { .pc = pc, .ea = addr, .size = 1 },
+    }, NULL);
     qtest_sendf(chr, "OK %" PRId64 "\n", stall);
     return true;
 }

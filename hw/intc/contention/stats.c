@@ -99,6 +99,9 @@ void contention_count(ContentionModel *model, ContentionLine *line,
             contention_attribute(model, line, request, r);
         }
     }
+    if (model->tracer && (transfer || stall)) {
+        model->tracer->access(request, r, model->tracer_opaque);
+    }
 }
 
 void contention_count_given_up(ContentionModel *model, ContentionLine *line,
@@ -110,6 +113,9 @@ void contention_count_given_up(ContentionModel *model, ContentionLine *line,
     line->traffic->stall += waited;
     if (model->attribution) {
         contention_attribute_given_up(model, line, request, waited);
+    }
+    if (model->tracer) {
+        model->tracer->given_up(request, waited, model->tracer_opaque);
     }
 }
 

@@ -367,6 +367,29 @@ typedef enum ContentionMmio {
 ContentionTime contention_fabric_mmio(ContentionModel *model, unsigned cpu,
                                       unsigned chip, ContentionMmio kind);
 
+/* Tracing */
+
+typedef struct ContentionTracerOps {
+    /* An access that was not free: it completes after the result's times. */
+    void (*access)(const ContentionRequest *request,
+                   const ContentionResult *result, void *opaque);
+    /* It is blocked; there were @waiters exclusive requests before it. */
+    void (*blocked)(const ContentionRequest *request, unsigned waiters,
+                    void *opaque);
+    /* A blocked store conditional is given up after @waited. */
+    void (*given_up)(const ContentionRequest *request, ContentionTime waited,
+                     void *opaque);
+    void (*event)(unsigned from_chip, unsigned source_chip,
+                  unsigned target_chip, ContentionTime now,
+                  const ContentionDelivery *delivery, void *opaque);
+    void (*mmio)(unsigned cpu, unsigned chip, ContentionMmio kind,
+                 ContentionTime stall, void *opaque);
+} ContentionTracerOps;
+
+/* Tells @ops, which is kept, what happens; NULL: nobody.  It must not act. */
+void contention_set_tracer(ContentionModel *model,
+                           const ContentionTracerOps *ops, void *opaque);
+
 /* Statistics */
 
 typedef struct ContentionStats {
