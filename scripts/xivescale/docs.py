@@ -336,6 +336,13 @@ def readme_parts(result, plot):
         f"![{result['description']}: rate by CPUs]({plot})"])}
 
 
+def machine_parts(result, plot):
+    """The part of docs/validation.md for a machine besides the first."""
+    return {result["machine"]: "\n\n".join([
+        result_table(result), summary(result), fitted_figures(result),
+        f"![{result['description']}: rate by CPUs]({plot})"])}
+
+
 def validation_parts(result):
     """The parts of docs/validation.md."""
     return {"summary": summary(result), "ratios": ratios(result),

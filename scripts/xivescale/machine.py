@@ -23,6 +23,12 @@ must not silently leave a default in force.
                  reproduce.  Name and append together are unique.
     cpus         list of CPU counts and CPU sets, as --cpus takes them
     reference    optional: CSV file of reference/ with the published figures
+    base         optional: the name of another machine file of the same
+                 directory, which has no base itself.  Its keys hold where
+                 this file has none; of "clock" and "contention" each
+                 parameter by itself.  "name" and "description" are needed
+                 all the same.  With another reference the base's fitted
+                 values are "chosen".
 
 A parameter is {"value", "source"} and what its source asks for:
 
@@ -211,13 +217,52 @@ class _Checker:
             self.parameter(value[name], f"{where}.{name}", form)
 
 
+def _forget_rows(data, base):
+    """What was fitted to figures of one table is given for another."""
+    for group in ("clock", "contention"):
+        items = data.get(group)
+        for item in items.values() if isinstance(items, dict) else ():
+            if isinstance(item, dict) and item.pop("rows", None):
+                item["source"] = "chosen"
+                item["note"] = f"as in {base}, where it was fitted"
+
+
+def _load(path, check):
+    """The JSON object of a machine file, completed from its base."""
+    data = load_json(path)
+    if not isinstance(data, dict) or "base" not in data:
+        return data
+    check.string(data["base"], "base", r"[A-Za-z0-9][A-Za-z0-9._-]*",
+                 "the name of a machine file beside this one, without .json")
+    for key in ("name", "description"):
+        if key not in data:
+            check.fail("machine file", f"key '{key}' is missing")
+    base_path = Path(path).parent / f"{data.pop('base')}.json"
+    if not base_path.exists():
+        check.fail("base", f"{base_path.name}: no such machine file")
+    merged = load_json(base_path)
+    if not isinstance(merged, dict) or "base" in merged:
+        check.fail("base", f"{base_path.name} is no machine file, or has a "
+                           "base itself")
+    if data.get("reference", merged.get("reference")) != merged.get(
+            "reference"):
+        _forget_rows(merged, base_path.stem)
+    for key, value in data.items():
+        if (key in ("clock", "contention") and isinstance(value, dict)
+                and isinstance(merged.get(key), dict)):
+            merged[key].update(value)
+        else:
+            merged[key] = value
+    return merged
+
+
 class Machine:
     """A valid machine file, with any overrides applied."""
 
     def __init__(self, path):
         self.path = resolve(path)
-        data = load_json(self.path)
         check = _Checker(self.path)
+        data = _load(self.path, check)
         check.object(data, "machine file",
                      ("name", "description", "machine", "smp", "memory",
                       "clock", "contention", "storm", "kernels", "cpus"),

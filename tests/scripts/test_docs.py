@@ -124,6 +124,31 @@ class Results(unittest.TestCase):
             self.assertIn(f" / {value:.2f} ({row[6]}", table)
         self.assertIn(docs.part(text("docs/validation.md"), "summary"), table)
 
+    def test_other_machines(self):
+        """Published figures and errors, from the CSV and by hand."""
+        for path in sorted((ROOT / "machines").glob("*.json")):
+            model = machine.Machine(path)
+            if f"<!-- {model.name}:begin" not in text("docs/validation.md"):
+                continue
+            reference = refdata.Reference(model.reference)
+            columns = [kernel.get("column") for kernel in model.kernels]
+            found = 0
+            for row in docs.rows(docs.part(text("docs/validation.md"),
+                                           model.name)):
+                for column, cell in zip(columns, row[2:]):
+                    match = re.fullmatch(
+                        r"([\d.]+) / ([\d.]+) \(([-+][\d.]+) %(\\\*)?\)",
+                        cell)
+                    if not match:
+                        continue
+                    value = reference.value(column, int(row[0]))
+                    self.assertEqual(match[2], f"{value:.2f}")
+                    self.assertAlmostEqual(
+                        float(match[3]), (float(match[1]) / value - 1) * 100,
+                        delta=0.5 / value + 0.06)
+                    found += 1
+            self.assertGreater(found, 0, model.name)
+
     def test_parameters_are_the_machines(self):
         rows = {row[0].strip("`"): row[1:3] for row in docs.rows(docs.part(
             text("docs/validation.md"), "parameters"))}

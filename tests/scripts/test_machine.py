@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Machine files: the shipped ones are valid, bad ones are refused by name."""
 
+import json
 import re
 
 import support
@@ -46,6 +47,61 @@ class MachineTest(ScriptTest):
         self.assertEqual(machine.Machine("power9-2s").path, MACHINE)
         with self.assertRaisesRegex(UserError, "no such machine file"):
             machine.Machine("power99")
+
+    def derived(self, change):
+        """A machine file beside a copy of the shipped one, its base."""
+        (self.dir / "parent.json").write_text(MACHINE.read_text())
+        data = {"name": "child", "description": "derived", "base": "parent"}
+        change(data)
+        path = self.dir / "child.json"
+        path.write_text(json.dumps(data))
+        return machine.Machine(path)
+
+    def bad_derived(self, change, *reasons):
+        with self.assertRaises(UserError) as caught:
+            self.derived(change)
+        for reason in reasons:
+            self.assertIn(reason, str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_base(self):
+        base = machine.Machine(MACHINE)
+        child = self.derived(lambda data: data.update(
+            clock={"instruction-ps": {"value": 777, "source": "chosen",
+                                      "note": "a test"}},
+            cpus=[16]))
+        self.assertEqual(child.name, "child")
+        self.assertEqual(child.values("clock"),
+                         base.values("clock") | {"instruction-ps": 777})
+        self.assertEqual(child.values("contention"),
+                         base.values("contention"))
+        self.assertEqual([len(item) for item in child.cpu_sets], [16])
+        # the same reference: the base's fitted rows are this one's too
+        self.assertEqual({"same-chip-ns" in item["parameters"]
+                          for item in child.fitted()}, {True, False})
+
+    def test_base_of_another_reference(self):
+        child = self.derived(lambda data: data.update(
+            reference="irqdebug_p9.csv",
+            kernels=[{"name": "a", "variant": "a", "append": ""}]))
+        self.assertEqual(child.fitted(), [])
+        item = child.contention["same-chip-ns"]
+        self.assertEqual(item["source"], "chosen")
+        self.assertIn("parent", item["note"])
+
+    def test_bad_base(self):
+        self.bad_derived(lambda data: data.update(base="none"),
+                         "child.json", "none.json")
+        self.bad_derived(lambda data: data.update(base="child"),
+                         "has a base itself")
+        self.bad_derived(lambda data: data.update(base="../parent"), "base")
+        self.bad_derived(lambda data: data.update(base=7), "base")
+        self.bad_derived(lambda data: data.pop("name"),
+                         "key 'name' is missing")
+        self.bad_derived(lambda data: data.update(clock=3),
+                         "clock", "JSON object")
+        self.bad_derived(lambda data: data.update(
+            contention={"same-chip": {}}), "same-chip")
 
     def test_not_json(self):
         self.bad_text(b"", "not JSON")
