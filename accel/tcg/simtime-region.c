@@ -75,7 +75,10 @@ void simtime_set_model(const SimtimeModelOps *ops)
 {
     simtime.ops = ops;
     for (unsigned i = 0; i < simtime.nr_vcpus; i++) {
-        simtime.vcpus[i].filter = ops ? ops->filter(i) : NULL;
+        SimVCPU *v = &simtime.vcpus[i];
+
+        /* A machine may have fewer vCPUs than maxcpus. */
+        v->filter = ops && v->cpu ? ops->filter(i) : NULL;
     }
 }
 

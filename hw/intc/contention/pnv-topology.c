@@ -7,7 +7,6 @@
  */
 
 #include "qemu/osdep.h"
-#include "hw/boards.h"
 #include "hw/cpu/core.h"
 #include "hw/ppc/pnv_chip.h"
 #include "hw/ppc/pnv_core.h"
@@ -31,9 +30,17 @@ PnvMachineState *contention_machine(void)
 void contention_build_topology(PnvMachineState *pnv,
                                ContentionTopology *topology)
 {
-    /* All are there from the beginning, whatever -smp starts with. */
-    unsigned nr = MACHINE(pnv)->smp.max_cpus;
-    ContentionPlace *places = g_new0(ContentionPlace, nr);
+    unsigned nr = 0;
+    ContentionPlace *places;
+
+    /*
+     * What the chips have, not what -smp says: all threads are there from the
+     * beginning, and a chip may have fewer cores than the largest.
+     */
+    for (unsigned chip = 0; chip < pnv->num_chips; chip++) {
+        nr += pnv->chips[chip]->nr_cores * pnv->chips[chip]->nr_threads;
+    }
+    places = g_new0(ContentionPlace, nr);
 
     for (unsigned chip = 0; chip < pnv->num_chips; chip++) {
         PnvChip *c = pnv->chips[chip];
