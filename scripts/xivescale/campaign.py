@@ -44,7 +44,7 @@ class Point:
         self.kernel = kernel
         self.cpus = cpus
         self.seed = seed
-        self.append = qemu.full_append(kernel.append,
+        self.append = qemu.full_append(f"{machine.append} {kernel.append}",
                                        storm_words(machine.storm, cpus))
         self.inputs = {
             **host,

@@ -9,6 +9,8 @@
 The storm's offset goes along the set in rising order of CPU numbers.
 """
 
+import bisect
+import itertools
 import re
 
 from .errors import UserError
@@ -88,6 +90,7 @@ def is_prefix(cpus):
     return tuple(cpus) == tuple(range(len(cpus)))
 
 
-def chips(cpus, threads_per_chip):
-    """How many chips the set touches."""
-    return len({cpu // threads_per_chip for cpu in cpus})
+def chips(cpus, chip_threads):
+    """How many chips the set touches, of chips with so many threads each."""
+    ends = list(itertools.accumulate(chip_threads))
+    return len({bisect.bisect(ends, cpu) for cpu in cpus})

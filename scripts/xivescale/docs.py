@@ -318,8 +318,10 @@ def parameters(result):
     sleep = ("none" if storm["usleep"] is None
              else f"{storm['usleep']} us after each IPI")
     smp = p["smp"]
+    cores = (smp["cores"] if not isinstance(smp["cores"], list)
+             else "/".join(str(number) for number in smp["cores"]))
     return (f"Machine `{p['machine']}`, {smp['sockets']} chips x "
-            f"{smp['cores']} cores x {smp['threads']} threads, "
+            f"{cores} cores x {smp['threads']} threads, "
             f"{p['memory']}; storm with offset {storm['offset']}, warm-up "
             f"{storm['warmup_us']} us, window {storm['duration_us']} us, "
             f"sleep {sleep}, "

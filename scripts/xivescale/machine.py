@@ -11,8 +11,11 @@ must not silently leave a default in force.
                  "powernv10,big-core=on"
     smp          {"cpus", "sockets", "cores", "threads"}: sockets are chips,
                  cores are per chip, threads per core, and
-                 cpus = sockets x cores x threads
+                 cpus = sockets x cores x threads.  Where chips differ, cores
+                 is a list of one number a chip, and cpus = sum x threads
     memory       "4G", "512M"
+    append       optional: what the command line of every kernel needs on this
+                 machine
     clock        parameters of simulated time (CLOCK below)
     contention   parameters of the contention model (CONTENTION below)
     storm        {"offset", "warmup_us", "duration_us"} and, optional,
@@ -266,7 +269,7 @@ class Machine:
         check.object(data, "machine file",
                      ("name", "description", "machine", "smp", "memory",
                       "clock", "contention", "storm", "kernels", "cpus"),
-                     ("reference",))
+                     ("append", "reference"))
         check.string(data["name"], "name", r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
                      "a name of letters, digits, '.', '_' and '-'")
         check.string(data["description"], "description")
@@ -275,13 +278,14 @@ class Machine:
                      "a powernv machine type of QEMU")
         check.string(data["memory"], "memory", r"[1-9][0-9]{0,5}[MG]",
                      "a size such as 4G or 512M")
+        if "append" in data:
+            check.string(data["append"], "append", r".*\S.*", "a text")
         self._check_smp(check, data["smp"])
         check.parameters(data["clock"], "clock", CLOCK)
         check.parameters(data["contention"], "contention", CONTENTION)
-        if data["smp"]["cores"] % data["contention"]["cores-per-domain"][
-                "value"]:
-            self._bad_domain(data["smp"]["cores"], data["contention"][
-                "cores-per-domain"]["value"], self.path)
+        self.smp = data["smp"]
+        self._check_domains(data["contention"]["cores-per-domain"]["value"],
+                            self.path)
         check.object(data["storm"], "storm", tuple(_STORM),
                      ("single", "usleep"))
         for key, form in _STORM.items():
@@ -301,9 +305,8 @@ class Machine:
                          "the name of a file of reference/")
         self.data = data
         self.name = data["name"]
-        self.smp = data["smp"]
         self.cpus = self.smp["cpus"]
-        self.threads_per_chip = self.smp["cores"] * self.smp["threads"]
+        self.append = data.get("append", "")
         self.kernels = data["kernels"]
         self.reference = data.get("reference")
         self.storm = {"offset": 0, "single": False, "usleep": None}
@@ -317,16 +320,46 @@ class Machine:
             text = str(err).removeprefix("--cpus: ")
             raise UserError(f"{self.path}: cpus: {text}") from None
 
-    @staticmethod
-    def _bad_domain(cores, per_domain, what):
-        raise UserError(f"{what}: contention.cores-per-domain: {cores} cores "
-                        f"a chip do not divide into domains of {per_domain}")
+    @property
+    def chip_cores(self):
+        """Cores of each chip."""
+        cores = self.smp["cores"]
+        return cores if isinstance(cores, list) else (
+            [cores] * self.smp["sockets"])
+
+    @property
+    def chip_threads(self):
+        """Threads of each chip; CPUs are numbered chip by chip."""
+        return [cores * self.smp["threads"] for cores in self.chip_cores]
+
+    def _check_domains(self, per_domain, what):
+        for cores in self.chip_cores:
+            if cores % per_domain:
+                raise UserError(
+                    f"{what}: contention.cores-per-domain: {cores} cores "
+                    f"a chip do not divide into domains of {per_domain}")
 
     @staticmethod
     def _check_smp(check, smp):
         check.object(smp, "smp", tuple(_SMP_LIMITS))
         for key, limit in _SMP_LIMITS.items():
-            check.number(smp[key], f"smp.{key}", Number(1, limit, key))
+            form = Number(1, limit, key)
+            if key == "cores" and isinstance(smp[key], list):
+                if len(smp[key]) != smp["sockets"]:
+                    check.fail("smp.cores", f"{len(smp[key])} numbers for "
+                                            f"{smp['sockets']} sockets; give "
+                                            "one a socket")
+                for chip, cores in enumerate(smp[key]):
+                    check.number(cores, f"smp.cores[{chip}]", form)
+            else:
+                check.number(smp[key], f"smp.{key}", form)
+        if isinstance(smp["cores"], list):
+            total = sum(smp["cores"]) * smp["threads"]
+            if total != smp["cpus"]:
+                check.fail("smp", f"cores {' + '.join(map(str, smp['cores']))}"
+                                  f" x threads {smp['threads']} = {total} "
+                                  f"does not match cpus {smp['cpus']}")
+            return
         product = smp["sockets"] * smp["cores"] * smp["threads"]
         if product != smp["cpus"]:
             check.fail("smp", f"sockets {smp['sockets']} x cores "
@@ -382,9 +415,8 @@ class Machine:
             "value": _plain(value), "source": "override",
             "note": "given with --param; the machine file has "
                     f"{self.data[key][name]['value']}"}
-        per_domain = self.contention["cores-per-domain"]["value"]
-        if self.smp["cores"] % per_domain:
-            self._bad_domain(self.smp["cores"], per_domain, "--param")
+        self._check_domains(self.contention["cores-per-domain"]["value"],
+                            "--param")
 
     def values(self, group):
         """Plain {name: value} of "clock" or "contention"."""

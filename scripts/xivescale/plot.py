@@ -56,7 +56,7 @@ def _series(result, reference):
                _MARKS[index % len(_MARKS)], rows, published)
 
 
-def script(result, reference, threads_per_chip, suffix):
+def script(result, reference, chip_threads, suffix):
     """The gnuplot program, data included; output goes to stdout."""
     total = result["parameters"]["smp"]["cpus"]
     largest = max(point["cpus"] for point in result["points"])
@@ -76,8 +76,8 @@ def script(result, reference, threads_per_chip, suffix):
            "set key outside bottom center vertical Left reverse samplen 4 "
            f"spacing 1.15 width 2 maxrows {len(series)}",
            ]
-    for chip in range(1, result["parameters"]["smp"]["sockets"]):
-        edge = chip * threads_per_chip
+    for chip in range(1, len(chip_threads)):
+        edge = sum(chip_threads[:chip])
         if edge >= top:
             break
         out.append(f"set arrow from {edge},graph 0 to {edge},graph 1 nohead "
@@ -112,9 +112,9 @@ def script(result, reference, threads_per_chip, suffix):
     return "\n".join(out) + "\n"
 
 
-def draw(path, result, reference, threads_per_chip):
+def draw(path, result, reference, chip_threads):
     """Write the plot; False if there is no point to draw."""
-    program = script(result, reference, threads_per_chip, Path(path).suffix)
+    program = script(result, reference, chip_threads, Path(path).suffix)
     if program is None:
         return False
     with tempfile.TemporaryDirectory(prefix="xivescale-") as directory:

@@ -85,6 +85,25 @@ def device(machine):
     return ",".join(["contention", *options])
 
 
+def machine_type(machine):
+    """The -M argument; it names the cores of each chip where they differ."""
+    if not isinstance(machine.smp["cores"], list):
+        return machine.data["machine"]
+    cores = ":".join(str(number) for number in machine.chip_cores)
+    return f"{machine.data['machine']},chip-cores={cores}"
+
+
+def smp_option(machine):
+    """The -smp argument; QEMU wants maxcpus to be the product of the rest."""
+    smp = machine.smp
+    cores = max(machine.chip_cores)
+    text = (f"{smp['cpus']},sockets={smp['sockets']},cores={cores},"
+            f"threads={smp['threads']}")
+    if isinstance(smp["cores"], list):
+        text += f",maxcpus={smp['sockets'] * cores * smp['threads']}"
+    return text
+
+
 def full_append(extra="", init=""):
     """The whole kernel command line; init is what follows the '--'."""
     for character in '"\n\r\0':
@@ -109,7 +128,6 @@ def full_append(extra="", init=""):
 def command(qemu, machine, kernel, initrd, append, seed=1, simtime=True,
             model=True, stats=None, limit_ms=None, serial="stdio"):
     """The argument list of one run."""
-    smp = machine.smp
     if simtime:
         accelerator = accel(machine)
         if limit_ms:
@@ -121,9 +139,8 @@ def command(qemu, machine, kernel, initrd, append, seed=1, simtime=True,
             "-nodefaults", "-no-user-config", "-no-reboot",
             "-display", "none", "-monitor", "none",
             "-serial", serial,
-            "-M", machine.data["machine"],
-            "-smp", f"{smp['cpus']},sockets={smp['sockets']},"
-                    f"cores={smp['cores']},threads={smp['threads']}",
+            "-M", machine_type(machine),
+            "-smp", smp_option(machine),
             "-m", machine.data["memory"],
             "-accel", accelerator]
     if model and simtime:

@@ -43,7 +43,7 @@ def _point(machine, kernel, cpus, members, reference):
         "column": kernel.column,
         "cpus": len(cpus),
         "cpulist": cpulist.ranges(cpus),
-        "chips": cpulist.chips(cpus, machine.threads_per_chip),
+        "chips": cpulist.chips(cpus, machine.chip_threads),
         "seeds": [point.seed for point in good],
         "rate": _rounded(rate),
     }
@@ -104,8 +104,8 @@ def _summary(points, fitted, reference):
 
 
 def _ratios(machine, kernels, points, reference):
-    """All CPUs against one whole chip: does the second chip help?"""
-    small, large = machine.threads_per_chip, machine.cpus
+    """All CPUs against the first chip: do the other chips help?"""
+    small, large = machine.chip_threads[0], machine.cpus
     found = []
     if small == large:
         return found
@@ -159,7 +159,7 @@ def build(machine, binary, host, kernels, cpu_sets, seeds, points, reference):
             "contention": machine.contention,
             "storm": machine.storm,
             "seeds": seeds,
-            "append": qemu.APPEND,
+            "append": qemu.full_append(machine.append),
             "qemu": {"accel": qemu.accel(machine),
                      "device": qemu.device(machine)},
         },

@@ -23,7 +23,7 @@ class CpuListTest(unittest.TestCase):
         self.assertEqual(cpus, (*range(16), *range(64, 80)))
         self.assertEqual(cpulist.ranges(cpus), "0-15,64-79")
         self.assertFalse(cpulist.is_prefix(cpus))
-        self.assertEqual(cpulist.chips(cpus, 64), 2)
+        self.assertEqual(cpulist.chips(cpus, [64, 64]), 2)
 
     def test_single_cpus(self):
         cpus = cpulist.parse_set("0/4/8-9", 128)
@@ -32,9 +32,20 @@ class CpuListTest(unittest.TestCase):
 
     def test_published_rows(self):
         sets = cpulist.parse_sets("16, 80,128", 128)
-        self.assertEqual([cpulist.chips(cpus, 64) for cpus in sets],
+        self.assertEqual([cpulist.chips(cpus, [64, 64]) for cpus in sets],
                          [1, 2, 2])
         self.assertTrue(all(cpulist.is_prefix(cpus) for cpus in sets))
+
+    def test_unequal_chips(self):
+        # CPUs 0-95, 96-175, 176-255 and 256-351; the counts of chips are
+        # those of the published table.
+        threads = [96, 80, 80, 96]
+        for last, chips in ((95, 1), (96, 2), (175, 2), (176, 3), (255, 3),
+                            (256, 4), (351, 4)):
+            with self.subTest(last):
+                self.assertEqual(cpulist.chips(range(last + 1), threads),
+                                 chips)
+        self.assertEqual(cpulist.chips([95, 256], threads), 2)
 
     def test_out_of_range(self):
         self.refused("129", "the machine has 128 CPUs")

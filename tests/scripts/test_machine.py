@@ -6,7 +6,7 @@ import re
 
 import support
 from support import MACHINE, ROOT, ScriptTest
-from xivescale import machine, refdata
+from xivescale import machine, qemu, refdata
 from xivescale.errors import UserError
 
 
@@ -203,6 +203,46 @@ class MachineTest(ScriptTest):
                  "out of range")
         self.bad(lambda data: data["contention"]["cores-per-domain"].update(
             value=3), "cores-per-domain", "do not divide")
+
+    def test_unequal_chips(self):
+        """A list of cores becomes chip-cores, and -smp what goes with it."""
+        def put(cores, cpus):
+            def change(data):
+                data["smp"].update(sockets=4, cores=cores, cpus=cpus)
+                data["cpus"] = [16]
+            return change
+        model = machine.Machine(self.machine_file(put([3, 1, 2, 3], 36)))
+        self.assertEqual(model.chip_cores, [3, 1, 2, 3])
+        self.assertEqual(model.chip_threads, [12, 4, 8, 12])
+        self.assertEqual(qemu.machine_type(model),
+                         "powernv9,chip-cores=3:1:2:3")
+        self.assertEqual(qemu.smp_option(model),
+                         "36,sockets=4,cores=3,threads=4,maxcpus=48")
+        self.bad(put([3, 1, 2], 24), "smp.cores", "3 numbers for 4 sockets")
+        self.bad(put([3, 0, 2, 3], 32), "smp.cores[1]", "out of range")
+        self.bad(put([3, 1, 2, "3"], 36), "smp.cores[3]",
+                 "not a whole number")
+        self.bad(put([3, 1, 2, 3], 48), "smp", "cores 3 + 1 + 2 + 3 x "
+                 "threads 4 = 36 does not match cpus 48")
+        self.bad(lambda data: (put([4, 2, 3, 4], 52)(data),
+                               data["contention"]["cores-per-domain"].update(
+                                   value=2)),
+                 "cores-per-domain", "3 cores a chip do not divide")
+
+    def test_equal_chips(self):
+        model = machine.Machine(MACHINE)
+        self.assertEqual(model.chip_threads, [64, 64])
+        self.assertEqual(qemu.machine_type(model), "powernv9")
+        self.assertEqual(qemu.smp_option(model),
+                         "128,sockets=2,cores=16,threads=4")
+
+    def test_append(self):
+        self.bad(lambda data: data.update(append=" "), "append", "not a text")
+        self.bad(lambda data: data.update(append=["a"]), "append",
+                 "must be a string")
+        self.assertEqual(machine.Machine(MACHINE).append, "")
+        path = self.machine_file(lambda data: data.update(append="a=1 b"))
+        self.assertEqual(machine.Machine(path).append, "a=1 b")
 
     def test_source_labels(self):
         def label(**item):

@@ -64,7 +64,7 @@ class PlotTest(unittest.TestCase):
         text = plot.script(
             result([point("it's", column="ipi_sys"),
                     point("it's", 128, 2, 10.0, column="ipi_sys")]),
-            reference, 64, ".svg")
+            reference, [64, 64], ".svg")
         self.assertIn("title 'it''s'", text)
         self.assertIn("title 'it''s, published'", text)
         self.assertIn("dashtype 2", text)
@@ -72,13 +72,21 @@ class PlotTest(unittest.TestCase):
         self.assertIn("chip 2 joins", text)
         self.assertIn("17.064907", text)
 
+    def test_unequal_chips(self):
+        text = plot.script(result([point(cpus=352)]), None,
+                           [96, 80, 80, 96], ".svg")
+        for chip, edge in ((2, 96), (3, 176), (4, 256)):
+            self.assertIn(f"set arrow from {edge},graph 0", text)
+            self.assertIn(f"chip {chip} joins' at {edge},", text)
+        self.assertNotIn("chip 5", text)
+
     def test_one_chip_has_no_boundary(self):
-        text = plot.script(result([point()]), None, 64, ".png")
+        text = plot.script(result([point()]), None, [64], ".png")
         self.assertNotIn("joins", text)
 
     def test_nothing_to_draw(self):
-        self.assertIsNone(plot.script(result([point(rate=None)]), None, 64,
-                                      ".svg"))
+        self.assertIsNone(plot.script(result([point(rate=None)]), None,
+                                      [64, 64], ".svg"))
 
 
 class ProgressTest(ScriptTest):
