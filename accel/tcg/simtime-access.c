@@ -99,6 +99,19 @@ static int64_t simtime_insn_time(SimVCPU *v, const TranslationBlock *tb,
     return simtime_local(v) + before * simtime.instruction_ps;
 }
 
+static void simtime_record_access(SimVCPU *v, SimtimeAccess kind,
+                                  uint64_t line, const TranslationBlock *tb,
+                                  uint32_t info)
+{
+    int64_t now = simtime_insn_time(v, tb, info);
+    int64_t insn = (now - v->clock - v->stall) / simtime.instruction_ps;
+
+    /* Instructions of a block follow each other, a word each. */
+    simtime_record(v, kind, line,
+                   tb->pc + simtime_info_insn(info) * sizeof(uint32_t), now,
+                   insn);
+}
+
 static inline CPUTLBEntry *simtime_tlb_entry(CPUState *cpu, unsigned mmu_idx,
                                              vaddr addr)
 {
@@ -164,6 +177,9 @@ void simtime_access_rest(CPUArchState *env, vaddr addr, uintptr_t host,
         if (!contention_filter_hit(v->filter, request.line, store)) {
             simtime_access_slow(v, &request, tb,
                                 simtime_insn_time(v, tb, info), retaddr);
+        }
+        if (unlikely(simtime.recorder)) {
+            simtime_record_access(v, kind, request.line, tb, info);
         }
         if (request.line == last || crosses_page) {
             break;

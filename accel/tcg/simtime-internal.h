@@ -83,6 +83,7 @@ typedef struct SimPoll {
  * @last_read: latest time ever returned to it, a clock must not go back
  * @events: ids of the queued events that concern it, by time
  * @next_event: time of the first of them
+ * @executed: instructions executed before the execution under way
  * @leave: the slice is over for a reason of the simulation
  * @retry: it left before an MMIO access; the next one is let through
  * @pending: the access that it came to too early; its line is 0 for none
@@ -102,6 +103,7 @@ typedef struct SimVCPU {
     int64_t next_event;
     uint64_t granted;
     SimtimeRequest pending;
+    int64_t executed;
     bool leave;
     bool retry;
     bool blocked;
@@ -132,6 +134,7 @@ typedef struct SimVCPU {
  * @poll_instructions: their instructions
  * @paused: what vCPUs gave away at hints in the region
  * @ops: the timing model, NULL for none
+ * @recorder: is told every access in the region, or NULL
  * @target: what the target knows, NULL when it does not say
  */
 typedef struct Simtime {
@@ -155,6 +158,7 @@ typedef struct Simtime {
     int64_t poll_instructions;
     int64_t paused;
     const SimtimeModelOps *ops;
+    SimtimeRecorderFn *recorder;
     const SimtimeTargetOps *target;
 } Simtime;
 
@@ -207,6 +211,13 @@ void simtime_end_slice(void);
 
 /* The time of the first event for @v after some were added or taken. */
 void simtime_run_events(int64_t until);
+
+/*
+ * Tell the recorder what @v does before instruction number @insn, counted
+ * from the start of its execution under way.
+ */
+void simtime_record(SimVCPU *v, SimtimeAccess kind, uint64_t line,
+                    uint64_t pc, int64_t time, int64_t insn);
 
 static inline bool simtime_low_priority(CPUState *cpu)
 {

@@ -471,6 +471,7 @@ static int simtime_exec(SimVCPU *v)
     cpu->neg.icount_decr.u16.low = 0;
     v->clock += executed * simtime.instruction_ps + v->stall;
     v->poll.instructions += executed;
+    v->executed += executed;
     simtime.instructions += executed;
     simtime.slices++;
 
@@ -491,6 +492,9 @@ static void simtime_pause(SimVCPU *v)
         simtime.paused += MAX(end - v->clock, 0);
     }
     v->clock = MAX(v->clock, end);
+    if (simtime.region && simtime.recorder) {
+        simtime_record(v, SIMTIME_PAUSE, 0, 0, v->clock, 0);
+    }
 }
 
 bool simtime_make_access(SimVCPU *v, const SimtimeRequest *request,

@@ -59,6 +59,7 @@ typedef enum SimtimeAccess {
     SIMTIME_LOAD,
     SIMTIME_STORE,
     SIMTIME_STORE_CONDITIONAL,
+    SIMTIME_PAUSE,      /* only in a SimtimeRecord */
 } SimtimeAccess;
 
 /**
@@ -115,6 +116,28 @@ typedef struct SimtimeModelOps {
 
 typedef void SimtimeEventFn(int64_t when, void *opaque);
 
+/**
+ * struct SimtimeRecord - what a vCPU has just done in the region
+ * @cpu_index: the vCPU
+ * @kind: the access; SIMTIME_PAUSE when it gave way at a hint
+ * @masked: it takes no external interrupts
+ * @line: host address / 128, 0 when there is none
+ * @pc: guest address of the instruction, 0 when unknown
+ * @time: when that completes, ps
+ * @instructions: executed by the vCPU before it, in the region
+ */
+typedef struct SimtimeRecord {
+    unsigned cpu_index;
+    SimtimeAccess kind;
+    bool masked;
+    uint64_t line;
+    uint64_t pc;
+    int64_t time;
+    int64_t instructions;
+} SimtimeRecord;
+
+typedef void SimtimeRecorderFn(const SimtimeRecord *r);
+
 /** simtime_enabled: whether vCPUs have clocks of their own. */
 bool simtime_enabled(void);
 
@@ -135,6 +158,16 @@ int64_t simtime_floor(void);
  * @ops: kept, not copied; NULL removes the model
  */
 void simtime_set_model(const SimtimeModelOps *ops);
+
+/**
+ * simtime_set_recorder: have every access in the region told, not only those
+ * that matter to the model, and polling loops executed.
+ * @fn: called in the vCPU thread; NULL ends it
+ */
+void simtime_set_recorder(SimtimeRecorderFn *fn);
+
+/** simtime_position: who is running and where, without @kind, line and pc. */
+void simtime_position(SimtimeRecord *r);
 
 /**
  * simtime_stall: let the running vCPU lose time and end its slice.
@@ -213,6 +246,7 @@ int64_t simtime_instruction_ps(void);
  * struct SimtimeTargetOps - what only the target knows of a vCPU
  * @low_priority: whether the guest runs it at a hardware thread priority at
  *                which it only waits (PPR priority 1 or 2)
+ * @masked: whether it takes no external interrupts at present
  * @state: what a loop without memory can carry from one iteration to the
  *         next (general and condition registers, counter, next
  *         instruction), as SIMTIME_STATE_WORDS words
@@ -224,6 +258,7 @@ int64_t simtime_instruction_ps(void);
 typedef struct SimtimeTargetOps {
     bool (*low_priority)(CPUState *cpu);
     bool (*user)(CPUState *cpu);
+    bool (*masked)(CPUState *cpu);
     void (*state)(CPUState *cpu, uint64_t *state);
     uint32_t common_mask;
     uint32_t common_value;

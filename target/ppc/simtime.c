@@ -29,6 +29,11 @@ static bool user(CPUState *cs)
     return FIELD_EX64(cpu_env(cs)->msr, MSR, PR);
 }
 
+static bool masked(CPUState *cs)
+{
+    return !FIELD_EX64(cpu_env(cs)->msr, MSR, EE);
+}
+
 static void state(CPUState *cs, uint64_t *words)
 {
     CPUPPCState *env = cpu_env(cs);
@@ -50,6 +55,7 @@ static void state(CPUState *cs, uint64_t *words)
 
 static const SimtimeTargetOps simtime_ppc = {
     .low_priority = low_priority,
+    .masked = masked,
     .state = state,
     /* Host kernel and firmware; a guest of theirs has its own translation. */
     .common_mask = 1u << HFLAGS_HV | 1u << HFLAGS_PR,

@@ -205,6 +205,7 @@ static void device_region(bool enter, int64_t now)
     ContentionState *s = the_device;
 
     s->open = enter;
+    contention_record_region(s, enter, now);
     if (enter) {
         contention_reset(s->model);
         contention_region_restart(s);
@@ -324,6 +325,10 @@ static const Property device_properties[] = {
     DEFINE_PROP_STRING("trace-file", ContentionState, trace_file),
     DEFINE_PROP_UINT32("trace-records", ContentionState, trace_records,
                        1 << 20),
+    DEFINE_PROP_STRING("record-file", ContentionState, record_file),
+    DEFINE_PROP_UINT32("record-start-us", ContentionState, record_start_us,
+                       400),
+    DEFINE_PROP_UINT32("record-us", ContentionState, record_us, 100),
 };
 
 static void device_realize(DeviceState *dev, Error **errp)
@@ -363,8 +368,9 @@ static void device_realize(DeviceState *dev, Error **errp)
 
     contention_build_topology(pnv, &topology);
     s->model = contention_new(&s->params, &topology, &err);
-    g_free((void *)topology.places);
+    s->places = topology.places;
     if (!s->model) {
+        g_free((void *)topology.places);
         error_setg(errp, "contention: %s", err->message);
         return;
     }

@@ -27,6 +27,10 @@ OBJECT_DECLARE_SIMPLE_TYPE(ContentionState, CONTENTION)
  * @attribution_entries: limit of the tables of these, 0: none are kept
  * @trace_file: where the trace of the region goes, or NULL
  * @trace_records: limit of that file
+ * @record_file: where accesses are recorded, or NULL
+ * @record_start_us: from the start of the region to that of the record, us
+ * @record_us: length of the record, us
+ * @places: of the hardware threads, by cpu_index
  * @model: the core, from realize on
  * @open: the region is open
  * @region_start: when it was entered, or counters were reset, ps
@@ -42,6 +46,10 @@ struct ContentionState {
     uint32_t attribution_entries;
     char *trace_file;
     uint32_t trace_records;
+    char *record_file;
+    uint32_t record_start_us;
+    uint32_t record_us;
+    const ContentionPlace *places;
     ContentionModel *model;
     bool open;
     int64_t region_start;
@@ -115,5 +123,19 @@ void contention_stall(int64_t ps);
 
 /** contention_qtest_attach: commands by which qtests act as threads. */
 void contention_qtest_attach(ContentionModel *model);
+
+/**
+ * contention_record_region: start or end the record when the region of
+ * interest is entered or left.
+ */
+void contention_record_region(ContentionState *s, bool enter, int64_t now);
+
+/**
+ * contention_record_event: record what only the device knows of.
+ * @type: CONTENTION_RECORD_MMIO, _TRIGGER or _DMA, with what @line, @a and
+ *        @b mean there
+ */
+void contention_record_event(unsigned type, uint64_t line, unsigned a,
+                             unsigned b);
 
 #endif /* HW_INTC_CONTENTION_DEVICE_H */

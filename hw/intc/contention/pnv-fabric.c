@@ -17,6 +17,7 @@
 #include "exec/address-spaces.h"
 #include "exec/memory.h"
 #include "target/ppc/cpu.h"
+#include "hw/intc/contention/record.h"
 #include "hw/intc/contention/xive-hooks.h"
 #include "hw/ppc/pnv_chip.h"
 #include "hw/ppc/pnv_xive.h"
@@ -192,6 +193,8 @@ static void pending_queue(PendingEvent *e, int cpu, unsigned end_chip)
     }
     e->resets = resets;
     e->chip = cpu >= 0 ? contention_cpu_chip(fabric_model, cpu) : end_chip;
+    contention_record_event(CONTENTION_RECORD_TRIGGER, e->chip, source,
+                            cpu >= 0 ? cpu : UINT16_MAX);
     when = contention_fabric_trigger(fabric_model, from, source, e->chip, now,
                                      NULL);
 
@@ -283,6 +286,8 @@ static void fabric_mmio(Object *xive, bool tima, bool store)
     } else {
         kind = store ? CONTENTION_ESB_STORE : CONTENTION_ESB_LOAD;
     }
+    contention_record_event(CONTENTION_RECORD_MMIO, 0,
+                            controller_chip(xive, 0), kind);
     contention_stall(contention_fabric_mmio(fabric_model, cpu,
                                             controller_chip(xive,
                                                 contention_cpu_chip(
@@ -305,6 +310,9 @@ static void fabric_queue_write(uint64_t addr)
     if (memory_region_is_ram(mr)) {
         uintptr_t host = (uintptr_t)memory_region_get_ram_ptr(mr) + xlat;
 
+        contention_record_event(CONTENTION_RECORD_DMA,
+                                host >> CONTENTION_LINE_SHIFT, writing_chip,
+                                0);
         contention_dma(fabric_model, writing_chip,
                        host >> CONTENTION_LINE_SHIFT, true, fabric_now(),
                        NULL);

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Shows what record, predict and calibrate make of a hand-made record, and
+that each bad input is told in one line which names it."""
+
+import os
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from support import ROOT
+
+import sys
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from xivescale import pattern
+from xivescale.errors import UserError
+
+KERNEL, HANDLER = 0xc000000000000000, 0xc000000000100000
+
+
+def header(cpus, version=1):
+    return (struct.pack("<8sIIQ", b"XSRECORD", version, cpus, 1000)
+            + struct.pack("<4H", 0, 0, 0, 0) * cpus)
+
+
+class Storm:
+    """Three CPUs in a ring, each calling the next, one after the other.
+
+    A call: store to line 10 + target 5 instructions after the trigger of the
+    call before, then polls of line 20 + caller, 6 instructions each. The
+    handler loads 10 + itself, adds to line 99, which is everybody's, and
+    stores to 20 + caller.
+    """
+
+    def __init__(self):
+        self.entries = []
+        self.insn = [0, 0, 0]
+        self.time = 0
+
+    def entry(self, cpu, after, kind, line=0, pc=0, masked=0, a=0, b=0):
+        self.insn[cpu] += after
+        self.time += 1
+        self.entries.append(struct.pack("<qqQQHBBHH", self.time,
+                                        self.insn[cpu], line, pc, cpu, kind,
+                                        masked, a, b))
+
+    def call(self, cpu):
+        to, p = (cpu + 1) % 3, pattern
+        self.entry(cpu, 5, p.STORE, 10 + to, KERNEL)
+        self.entry(cpu, 7, p.TRIGGER, b=to)
+        for _ in range(4):
+            self.entry(cpu, 4, p.LOAD, 20 + cpu, KERNEL + 8)
+            self.entry(cpu, 2, p.PAUSE)
+        self.entry(to, 3, p.LOAD, 5, KERNEL)
+        self.entry(to, 9, p.MMIO, masked=1, b=0)
+        self.entry(to, 2, p.LOAD, 10 + to, HANDLER, 1)
+        self.entry(to, 3, p.STORE, 99, HANDLER + 4, 1)
+        self.entry(to, 4, p.STORE, 20 + cpu, HANDLER + 8, 1)
+        self.entry(to, 8, p.LOAD, 5, KERNEL)
+        self.entry(cpu, 4, p.LOAD, 20 + cpu, KERNEL + 8)
+
+    def bytes(self):
+        for _ in range(6):
+            for cpu in range(3):
+                self.call(cpu)
+        return header(3) + b"".join(self.entries)
+
+
+class Pattern(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+        self.path = os.path.join(self.dir.name, "record")
+
+    def record(self, data):
+        with open(self.path, "wb") as file:
+            file.write(data)
+        return pattern.Record(self.path)
+
+    def test_roles(self):
+        d = pattern.Distiller(self.record(Storm().bytes()))
+        self.assertEqual(d.ring.target, {0: 1, 1: 2, 2: 0})
+        # All three use line 99; the queue is the caller's and its target's.
+        self.assertEqual({d.role[20][0], d.role[10][0]}, {"link"})
+        self.assertEqual(d.role[20][1], 0)
+        self.assertEqual(d.role[11][1], 0)
+        self.assertNotIn(5, d.role)
+        self.assertEqual(d.name[20], d.name[21])
+        self.assertNotEqual(d.name[20], d.name[10])
+
+    def test_text(self):
+        d = pattern.Distiller(self.record(Storm().bytes()))
+        text = pattern.write("hand", *d.distil())
+        self.assertTrue(text.startswith("xivescale-pattern 1 hand\n"))
+        self.assertRegex(text, r"(?m)^4 wait \d+ 0 6$")
+        self.assertRegex(text, r"(?m)^4 release \d+ -1$")
+        self.assertEqual(text, pattern.write("hand", *d.distil()))
+
+    def refused(self, data, words):
+        with self.assertRaises(UserError) as caught:
+            self.record(data)
+        self.assertIn(words, str(caught.exception))
+
+    def test_bad_files(self):
+        whole = Storm().bytes()
+        self.refused(b"no record at all", "no record of a storm")
+        self.refused(header(3, 2), "version 2")
+        self.refused(whole[:-1], "truncated")
+        self.refused(header(3)[:-3], "truncated")
+        with self.assertRaises(UserError) as caught:
+            pattern.Record("/nonexistent")
+        self.assertIn("/nonexistent", str(caught.exception))
+
+    def test_without_storm(self):
+        with self.assertRaises(UserError) as caught:
+            pattern.Distiller(self.record(header(3)))
+        self.assertIn("no interrupt", str(caught.exception))
+
+
+class Scripts(unittest.TestCase):
+    def refused(self, words, *argv):
+        done = subprocess.run([ROOT / "scripts" / argv[0], *argv[1:]],
+                              check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn(words, done.stderr)
+
+    def test_calibrate(self):
+        base = ("calibrate", "power9-2s", "--free", "same-chip-ns")
+        self.refused("no column 'nothing'", *base, "--fit-rows", "nothing:16")
+        self.refused("no row for 17", *base, "--fit-rows", "ipi_sys:17")
+        self.refused("give COLUMN:CPUS", *base, "--fit-rows", "ipi_sys")
+        self.refused("no parameter 'speed'", "calibrate", "power9-2s",
+                     "--free", "speed", "--fit-rows", "ipi_sys:16")
+        self.refused("give a range", "calibrate", "power9-2s", "--free",
+                     "hop-ns", "--fit-rows", "ipi_sys:16")
+
+    def test_predict(self):
+        self.refused("one a chip", "predict", "power9-2s", "--chips", "3",
+                     "--cores", "4,5")
+        self.refused("the machine file has", "predict", "power9-2s",
+                     "--kernel", "none")
+
+    def test_record(self):
+        self.refused("the machine file has", "record", "power9-2s",
+                     "--kernel", "none")
+
+
+if __name__ == "__main__":
+    unittest.main()
