@@ -89,6 +89,7 @@ typedef struct SimPoll {
  * @pending: the access that it came to too early; its line is 0 for none
  * @granted: line of an access that has been made: the instruction may
  *           complete, or 0
+ * @granted_store: ... by a store
  * @blocked: waits for simtime_unblock()
  * @poll: the loop in which it waits
  * @kicked: looked at by the scheduler before it runs again (atomic)
@@ -106,6 +107,7 @@ typedef struct SimVCPU {
     int64_t executed;
     bool leave;
     bool retry;
+    bool granted_store;
     bool blocked;
     bool kicked;
     GQueue events;

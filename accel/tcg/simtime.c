@@ -20,6 +20,8 @@
 #include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "exec/cpu-common.h"
+#include "hw/intc/contention/contention.h"
+#include "hw/intc/contention/filter.h"
 #include "system/accel-ops.h"
 #include "system/cpus.h"
 #include "system/cpu-timers.h"
@@ -502,6 +504,7 @@ bool simtime_make_access(SimVCPU *v, const SimtimeRequest *request,
 {
     int64_t stall = simtime.ops->access(v - simtime.vcpus, request, now);
 
+    v->granted_store = request->kind != SIMTIME_LOAD;
     if (!stall) {
         return true;
     }
@@ -547,6 +550,7 @@ static bool simtime_make_pending(SimVCPU *v)
                            request.kind != SIMTIME_LOAD, v->clock) ||
         simtime_make_access(v, &request, v->clock)) {
         v->granted = request.line;
+        v->granted_store = request.kind != SIMTIME_LOAD;
         return true;
     }
     v->clock += v->stall;
@@ -572,6 +576,11 @@ static void simtime_slice(SimVCPU *v)
         simtime_begin_slice(v);
     }
     simtime.resume = NULL;
+    if (v->granted &&
+        contention_filter_hit(v->filter, v->granted, v->granted_store)) {
+        /* The access will not ask; a later one of the line must not get it. */
+        v->granted = 0;
+    }
 
     ret = simtime_exec(v);
     switch (ret) {
