@@ -224,6 +224,14 @@ static void device_region(bool enter, int64_t now)
     if (s->attribution_file) {
         write_attribution(s);
     }
+    if (s->memory_file) {
+        Error *err = NULL;
+
+        if (!contention_write_memory(s->memory_file, &err)) {
+            error_prepend(&err, "contention: memory-file: ");
+            error_report_err(err);
+        }
+    }
 }
 
 static void device_watch(unsigned cpu_index, uint64_t line)
@@ -320,6 +328,7 @@ static void device_set_region(Object *obj, bool value, Error **errp)
 static const Property device_properties[] = {
     DEFINE_PROP_STRING("stats-file", ContentionState, stats_file),
     DEFINE_PROP_STRING("attribution-file", ContentionState, attribution_file),
+    DEFINE_PROP_STRING("memory-file", ContentionState, memory_file),
     DEFINE_PROP_UINT32("attribution-entries", ContentionState,
                        attribution_entries, 1 << 18),
     DEFINE_PROP_STRING("trace-file", ContentionState, trace_file),

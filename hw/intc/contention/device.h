@@ -24,6 +24,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(ContentionState, CONTENTION)
  * @params: what the properties say
  * @stats_file: where the counters go when the region is left, or NULL
  * @attribution_file: where lines and instructions go then, or NULL
+ * @memory_file: where an image of the guest's memory goes then, or NULL
  * @attribution_entries: limit of the tables of these, 0: none are kept
  * @trace_file: where the trace of the region goes, or NULL
  * @trace_records: limit of that file
@@ -43,6 +44,7 @@ struct ContentionState {
     ContentionParams params;
     char *stats_file;
     char *attribution_file;
+    char *memory_file;
     uint32_t attribution_entries;
     char *trace_file;
     uint32_t trace_records;
@@ -111,6 +113,12 @@ void contention_build_topology(PnvMachineState *pnv,
  * their times from @model.
  */
 void contention_fabric_attach(ContentionModel *model, PnvMachineState *pnv);
+
+/**
+ * contention_write_memory: write an ELF core file of the guest's physical
+ * memory to @path, with holes for pages of zeros. False with @errp set.
+ */
+bool contention_write_memory(const char *path, Error **errp);
 
 /** contention_fabric_reset: forget the events that are on their way. */
 void contention_fabric_reset(void);
