@@ -7,6 +7,9 @@
  *
  *   storm KEY=VALUE ...   run the storm module with these parameters; may be
  *                         repeated, the storms then run one after the other
+ *   load NAME KEY=VALUE ...
+ *                         load /NAME.ko with these parameters, report what
+ *                         /proc/NAME then says, and remove it again
  *   exec WORD ...         give the remaining words to the shell, then go on
  *   (nothing)             interactive shell on the console
  *
@@ -15,6 +18,7 @@
  *   XS: boot ns=N cpus=N      CLOCK_MONOTONIC on arrival; CPUs online
  *   XS: storm {...}           the module's JSON with two keys of our own:
  *                             interrupts_before, interrupts_after
+ *   XS: load NAME {...}       the module's JSON
  *   XS: exec status=N
  *   XS: error TEXT            what failed; power-off follows
  *   XS: done                  all went well; power-off follows
@@ -41,9 +45,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MODULE_FILE	"/xs_storm.ko"
-#define MODULE_NAME	"xs_storm"
-#define RESULT_FILE	"/proc/xs_storm"
+#define STORM		"xs_storm"
 #define SHELL		"/bin/busybox"
 
 /* syslog(2) actions; glibc has no names for them */
@@ -101,6 +103,14 @@ static void mount_at(const char *type, const char *dir)
 	if (mount(type, dir, type, 0, NULL) && errno != EBUSY)
 		fail("cannot mount %s on %s: %s (kernel configuration?)", type,
 		     dir, strerror(errno));
+}
+
+/* Three strings as one; the caller frees. */
+static char *join(const char *a, const char *b, const char *c)
+{
+	char *whole = need(malloc(strlen(a) + strlen(b) + strlen(c) + 1));
+
+	return strcat(strcat(strcpy(whole, a), b), c);
 }
 
 /* Read a file of unknown size; the caller frees. NULL with errno on failure. */
@@ -216,105 +226,151 @@ static uint64_t count_ipis(const char *list)
  * The module's last message in the kernel log says what it did not like. The
  * caller frees; NULL if there is none.
  */
-static char *module_message(void)
+static char *module_message(const char *name)
 {
-	static const char tag[] = MODULE_NAME ": ";
-	char *buf, *line, *last = NULL;
+	char *buf, *line, *last = NULL, *tag;
 	int size, n;
 
+	tag = join(name, ": ", "");
 	size = klogctl(KLOG_SIZE_BUFFER, NULL, 0);
-	if (size <= 0)
+	if (size <= 0) {
+		free(tag);
 		return NULL;
+	}
 	buf = need(malloc(size + 1));
 	n = klogctl(KLOG_READ_ALL, buf, size);
 	buf[n < 0 ? 0 : n] = '\0';
 	for (line = buf; (line = strstr(line, tag)) != NULL; line++)
 		last = line;
 	if (!last) {
+		free(tag);
 		free(buf);
 		return NULL;
 	}
 	last += strlen(tag);
+	free(tag);
 	last[strcspn(last, "\n")] = '\0';
 	last = need(strdup(last));
 	free(buf);
 	return last;
 }
 
-static void load_module(const char *options)
+static void load_module(const char *name, const char *options)
 {
-	char *message;
+	char *message, *file = join("/", name, ".ko");
 	int fd, err;
 
-	fd = open(MODULE_FILE, O_RDONLY | O_CLOEXEC);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		fail("no storm module in the image (%s: %s)", MODULE_FILE,
+		fail("no module %s in the image (%s: %s)", name, file,
 		     strerror(errno));
 	err = syscall(SYS_finit_module, fd, options, 0) ? errno : 0;
 	close(fd);
-	message = module_message();
+	message = module_message(name);
 	if (!err) {
 		/* The kernel only mentions these, and goes on without. */
 		if (message && !strncmp(message, "unknown parameter", 17))
-			fail("storm %s: the module has no such parameter (%s)",
-			     options, message);
+			fail("%s %s: the module has no such parameter (%s)",
+			     name, options, message);
 		free(message);
+		free(file);
 		return;
 	}
 	if (message)
-		fail("storm %s: %s", options, message);
+		fail("%s %s: %s", name, options, message);
 	if (err == ENOEXEC || err == EINVAL)
-		fail("storm %s: the kernel refuses the module (built for another kernel?): %s",
-		     options, strerror(err));
-	fail("storm %s: cannot load %s: %s", options, MODULE_FILE,
-	     strerror(err));
+		fail("%s %s: the kernel refuses the module (built for another kernel?): %s",
+		     name, options, strerror(err));
+	fail("%s %s: cannot load %s: %s", name, options, file, strerror(err));
 }
 
-/* Words up to the next command are module parameters. Returns words used. */
-static int do_storm(char **words, int n)
+static void unload_module(const char *name)
 {
-	const char *list = "";
-	uint64_t before, after;
-	size_t size = 1;
-	char *options, *result, *brace;
-	int used, i;
+	if (syscall(SYS_delete_module, name, O_NONBLOCK))
+		fail("cannot unload %s: %s", name, strerror(errno));
+}
 
-	for (used = 0; used < n; used++) {
-		if (!strchr(words[used], '='))
-			break;
-		size += strlen(words[used]) + 1;
-		if (!strncmp(words[used], "cpulist=", 8))
-			list = words[used] + 8;
+/* What /proc/NAME says, up to its last brace, which is cut off. */
+static char *module_result(const char *name, const char *options)
+{
+	char *path = join("/proc/", name, "");
+	char *result = read_file(path), *brace;
+
+	if (!result)
+		fail("%s %s: cannot read %s: %s", name, options, path,
+		     strerror(errno));
+	free(path);
+	brace = strrchr(result, '}');
+	if (!brace || !strncmp(result, "{\"error\"", 8)) {
+		result[strcspn(result, "\n")] = '\0';
+		fail("%s %s: %s", name, options, result);
 	}
+	*brace = '\0';
+	return result;
+}
+
+/* The words up to the next command, which are module parameters, as one. */
+static char *module_options(char **words, int n, int *used)
+{
+	size_t size = 1;
+	char *options;
+	int i;
+
+	for (*used = 0; *used < n && strchr(words[*used], '='); (*used)++)
+		size += strlen(words[*used]) + 1;
 	options = need(calloc(1, size));
-	for (i = 0; i < used; i++) {
+	for (i = 0; i < *used; i++) {
 		if (i)
 			strcat(options, " ");
 		strcat(options, words[i]);
 	}
+	return options;
+}
+
+/* Returns words used. */
+static int do_load(char **words, int n)
+{
+	const char *name = words[0];
+	char *options, *result;
+	int used;
+
+	if (!n || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") !=
+	    strlen(name))
+		fail("load: no name of a module");
+	options = module_options(words + 1, n - 1, &used);
+	load_module(name, options);
+	result = module_result(name, options);
+	printf("XS: load %s %s}\n", name, result);
+	fflush(stdout);
+	unload_module(name);
+	free(result);
+	free(options);
+	return used + 1;
+}
+
+/* Returns words used. */
+static int do_storm(char **words, int n)
+{
+	const char *list = "";
+	uint64_t before, after;
+	char *options, *result;
+	int used, i;
+
+	options = module_options(words, n, &used);
+	for (i = 0; i < used; i++)
+		if (!strncmp(words[i], "cpulist=", 8))
+			list = words[i] + 8;
 
 	before = count_ipis(list);
-	load_module(options);
+	load_module(STORM, options);
 	after = count_ipis(list);
 
-	result = read_file(RESULT_FILE);
-	if (!result)
-		fail("storm %s: cannot read %s: %s", options, RESULT_FILE,
-		     strerror(errno));
-	brace = strrchr(result, '}');
-	if (!brace || !strncmp(result, "{\"error\"", 8)) {
-		result[strcspn(result, "\n")] = '\0';
-		fail("storm %s: %s", options, result);
-	}
-	*brace = '\0';
+	result = module_result(STORM, options);
 	printf("XS: storm %s,\"interrupts_before\":%llu,\"interrupts_after\":%llu}\n",
 	       result, (unsigned long long)before, (unsigned long long)after);
 	fflush(stdout);
+	unload_module(STORM);
 	free(result);
-
-	if (syscall(SYS_delete_module, MODULE_NAME, O_NONBLOCK))
-		fail("storm %s: cannot unload %s: %s", options, MODULE_NAME,
-		     strerror(errno));
 	free(options);
 	return used;
 }
@@ -424,11 +480,13 @@ int main(int argc, char **argv)
 
 		if (!strcmp(word, "storm")) {
 			i += do_storm(argv + i, argc - i);
+		} else if (!strcmp(word, "load")) {
+			i += do_load(argv + i, argc - i);
 		} else if (!strcmp(word, "exec")) {
 			do_exec(argv + i, argc - i);
 			i = argc;
 		} else {
-			fail("'%s' is no command; known: storm KEY=VALUE..., exec COMMAND...",
+			fail("'%s' is no command; known: storm KEY=VALUE..., load MODULE KEY=VALUE..., exec COMMAND...",
 			     word);
 		}
 	}
