@@ -12,6 +12,7 @@ import ctypes
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -59,6 +60,7 @@ class GuestRun:
         by its user at any moment.
         """
         self.storms = []
+        self.loads = {}
         self.boot = None
         self.exec_status = None
         self.failure = None
@@ -154,6 +156,13 @@ class GuestRun:
             except ValueError:
                 self._fail("the storm's result is not JSON: "
                            f"{printable(rest, 80)}")
+        elif word == "load":
+            name, _, said = rest.partition(" ")
+            try:
+                self.loads.setdefault(name, []).append(json.loads(said))
+            except ValueError:
+                self._fail(f"the result of {printable(name, 80)} is not "
+                           f"JSON: {printable(said, 80)}")
         elif word == "error":
             self._fail(f"the guest reports: {printable(rest)}")
         elif word == "exec":
@@ -233,6 +242,21 @@ class GuestRun:
         self._process.stderr.close()
         self._buffers.clear()
         self.done = True
+
+    def wait(self):
+        """Follow this guest alone until it is done."""
+        try:
+            while not self.done:
+                fds = self.fds()
+                ready = select.select(fds, [], [], 0.1)[0] if fds else []
+                for fd in ready:
+                    self.read(fd)
+                if not fds:
+                    time.sleep(0.05)
+                self.check()
+        finally:
+            if not self.done:
+                self.kill()
 
     def kill(self):
         """End QEMU and what it started; it keeps no state worth a grace."""

@@ -126,8 +126,13 @@ def full_append(extra="", init=""):
 
 
 def command(qemu, machine, kernel, initrd, append, seed=1, simtime=True,
-            model=True, stats=None, limit_ms=None, serial="stdio"):
-    """The argument list of one run."""
+            model=True, stats=None, limit_ms=None, serial="stdio",
+            attribution=None, memory=None):
+    """The argument list of one run.
+
+    stats, attribution and memory are files that the model writes when the
+    region of interest is left.
+    """
     if simtime:
         accelerator = accel(machine)
         if limit_ms:
@@ -145,8 +150,10 @@ def command(qemu, machine, kernel, initrd, append, seed=1, simtime=True,
             "-accel", accelerator]
     if model and simtime:
         contention = f"{device(machine)},seed={seed}"
-        if stats:
-            contention += f",stats-file={_escape(stats)}"
+        for name, path in (("stats", stats), ("attribution", attribution),
+                           ("memory", memory)):
+            if path:
+                contention += f",{name}-file={_escape(path)}"
         argv += ["-device", contention]
     argv += ["-device", "ipmi-bmc-sim,id=bmc0",
              "-device", "isa-ipmi-bt,bmc=bmc0,irq=10",

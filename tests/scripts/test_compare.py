@@ -218,6 +218,12 @@ class RefusedTest(ScriptTest):
                 text = self.refused(*self.kernel(), f"{option}={value}")
                 self.assertIn(option, text)
 
+    def test_report(self):
+        text = self.refused(*self.kernel(), "--cpus", "16,32",
+                            "--report", "17")
+        self.assertIn("--report 17: no CPU set has 17 CPUs", text)
+        self.assertIn("16, 32", text)
+
     def test_machine_file(self):
         path = self.dir / "bad.json"
         path.write_text("{")

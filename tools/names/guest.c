@@ -47,11 +47,6 @@ int64_t guest_slide(void)
     return slide;
 }
 
-unsigned guest_nr_cpus(void)
-{
-    return nr_cpus;
-}
-
 /* The address in the guest of a variable of the kernel; 0 if it has none. */
 static uint64_t variable(File *kernel, const char *name)
 {

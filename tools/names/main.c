@@ -86,12 +86,6 @@ void json_number(GString *out, const char *name, int64_t value)
     g_string_append_printf(out, "%" PRId64, value);
 }
 
-void json_address(GString *out, const char *name, uint64_t value)
-{
-    json_name(out, name);
-    g_string_append_printf(out, "\"0x%" PRIx64 "\"", value);
-}
-
 static bool hexadecimal(const char *text, uint64_t *value)
 {
     char *end;

@@ -200,7 +200,7 @@ typedef struct Area {
 
 /*
  * Reads where things are; @module_dirs are searched for NAME.ko.debug and
- * NAME.ko. @slide_known: the caller knows by how much the kernel is moved.
+ * NAME.ko. By how much the kernel is moved is found too, unless it is told.
  */
 void guest_read(File *kernel, const char *const *module_dirs);
 void guest_set_slide(int64_t slide);
@@ -209,7 +209,6 @@ int64_t guest_slide(void);
 const Area *guest_area(uint64_t addr);
 /* The CPU in whose area @addr is, and the link address of the variable. */
 bool guest_percpu(uint64_t addr, int *cpu, uint64_t *link, File **file);
-unsigned guest_nr_cpus(void);
 
 /* slab.c */
 
@@ -224,17 +223,14 @@ bool slab_object(uint64_t addr, SlabObject *object);
 
 /* data.c */
 
-/*
- * Appends what is at @addr as members of a JSON object. @insn is the access,
- * with its type and offset there, if these are known.
- */
+/* Appends what is at @addr, for an access of @size bytes (0: not known). */
 void data_describe(uint64_t addr, unsigned size, GString *out);
+/* Appends the type and field that the instruction at @pc accesses at @addr. */
 void access_describe(uint64_t pc, uint64_t addr, GString *out);
 
 /* JSON, in main.c */
 
 void json_string(GString *out, const char *name, const char *value);
 void json_number(GString *out, const char *name, int64_t value);
-void json_address(GString *out, const char *name, uint64_t value);
 
 #endif /* XIVESCALE_NAMES_H */
