@@ -7,7 +7,8 @@
 targets := all qemu stock guests unit check check-unit check-scripts check-patches \
            check-qtest check-guest compare bench refresh-check help clean \
            distclean
-.PHONY: $(targets) packages-qemu packages-unit packages-guests packages-run
+.PHONY: $(targets) packages-qemu packages-unit packages-guests packages-run \
+        packages-test
 
 # The default configuration will do for whoever does not care.
 ifneq ($(filter-out help clean distclean,$(or $(MAKECMDGOALS),all)),)
@@ -29,16 +30,16 @@ guests: packages-guests ## build the guest kernels and images, build/guest/*
 	$(python) scripts/build-guest --jobs $(CONFIG_JOBS) --linux-src build/src/linux \
 		$(CONFIG_GUESTS)
 
-unit: packages-unit ## build the stand-alone model and its unit tests
+unit: packages-unit ## build the stand-alone model, its unit tests, and xs-names
 	$(python) scripts/check --build-only unit
 
-check: qemu guests unit packages-run ## run all tests
+check: qemu guests unit packages-run packages-test ## run all tests
 	$(python) scripts/check unit scripts patches qtest guest
 
 check-unit: unit ## run the unit tests of the model
 	$(python) scripts/check unit
 
-check-scripts: ## run the tests of the scripts
+check-scripts: unit packages-test ## run the tests of the scripts
 	$(python) scripts/check scripts
 
 check-patches: qemu ## verify both patch series
@@ -48,7 +49,7 @@ check-patches: qemu ## verify both patch series
 check-qtest: qemu packages-run ## run the qtests, ours and QEMU's for powernv
 	$(python) scripts/check qtest
 
-check-guest: qemu guests packages-run ## run the tests that boot guests
+check-guest: qemu guests unit packages-run ## run the tests that boot guests
 	$(python) scripts/check guest
 
 compare: qemu guests packages-run ## print the POWER9 table, patched against unpatched
@@ -65,7 +66,7 @@ refresh-check: ## verify that refreshing the patches changes nothing
 	$(python) scripts/sources qemu linux
 	$(python) scripts/patches check
 
-packages-qemu packages-unit packages-guests packages-run: build/config.mak
+packages-qemu packages-unit packages-guests packages-run packages-test: build/config.mak
 	@scripts/packages $(@:packages-%=%)
 
 help: ## print this list
