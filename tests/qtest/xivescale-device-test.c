@@ -189,6 +189,13 @@ static void test_device_no_numbers(void)
             CLOCKS " -device contention,attribution-entries=-1");
     refused("attribution-file|attribution-entries=0", CLOCKS
             " -device contention,attribution-file=a,attribution-entries=0");
+    refused("record-us|out of range|1 to 10000 us",
+            CLOCKS " -device contention,record-us=0");
+    refused("record-us|out of range|1 to 10000 us",
+            CLOCKS " -device contention,record-us=10001");
+    refused("record-us", CLOCKS " -device contention,record-us=-1");
+    refused("record-start-us",
+            CLOCKS " -device contention,record-start-us=-1");
 }
 
 static void test_device_place(void)
@@ -255,9 +262,11 @@ static void test_device_accepted(void)
 
 static bool known(const char *name)
 {
-    static const char *const others[] = { "type", "stats-file", "region", "attribution-file",
-                                          "attribution-entries", "trace-file",
-                                          "trace-records" };
+    static const char *const others[] = {
+        "type", "stats-file", "region", "attribution-file",
+        "attribution-entries", "memory-file", "trace-file", "trace-records",
+        "record-file", "record-start-us", "record-us",
+    };
 
     for (unsigned i = 0; i < ARRAY_SIZE(device_ranges); i++) {
         if (g_str_equal(name, device_ranges[i].name)) {

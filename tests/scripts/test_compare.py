@@ -383,7 +383,9 @@ class InterruptionTest(ScriptTest):
             self.command("compare", "--machine", MACHINE, "--qemu", self.qemu,
                          "--out", self.out, *self.kernel(), *self.ARGUMENTS),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=self.environment(XS_FAKE_DELAY=delay))
+            env=self.environment(XS_FAKE_DELAY=delay),
+            # Whoever runs the tests in the background has SIGINT ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def wait_for_point(self):
         limit = time.monotonic() + 30

@@ -375,6 +375,13 @@ static void device_realize(DeviceState *dev, Error **errp)
         return;
     }
 
+    if (!s->record_us || s->record_us > CONTENTION_MAX_RECORD_US) {
+        error_setg(errp, "contention: record-us: '%" PRIu32 "' is out of "
+                   "range; it takes 1 to %u us", s->record_us,
+                   CONTENTION_MAX_RECORD_US);
+        return;
+    }
+
     contention_build_topology(pnv, &topology);
     s->model = contention_new(&s->params, &topology, &err);
     s->places = topology.places;

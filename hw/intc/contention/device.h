@@ -17,6 +17,10 @@
 #include "qom/object.h"
 
 #define TYPE_CONTENTION "contention"
+
+/* Longest record, us: it has every access, and must not fill the disk. */
+#define CONTENTION_MAX_RECORD_US 10000u
+
 OBJECT_DECLARE_SIMPLE_TYPE(ContentionState, CONTENTION)
 
 /**
