@@ -17,12 +17,12 @@
  * @enabled: simtime=on
  * @instruction_ps: time of one instruction
  * @lookahead_ns: how far a vCPU may run past the next clock in the region
- * @quantum_ns: the same outside the region, and how far a thread at low
- *              priority moves at a time there
+ * @quantum_ns: the same outside the region, and the first nap of a thread
+ *              that waits at low priority there
  * @pause_ns: time for which a thread stops fetching at a priority-lowering
  *            or wait hint in the region
  * @pause_instructions: how many instructions a thread at low priority
- *                      executes in a quantum outside the region
+ *                      executes between two naps outside the region
  * @limit_ms: simulated time at which the run is given up; 0: never
  */
 typedef struct SimtimeOptions {
@@ -73,6 +73,9 @@ typedef struct SimPoll {
     uint64_t state[SIMTIME_STATE_WORDS];
 } SimPoll;
 
+/* The longest nap is 16 quanta: 1.6 ms by default. */
+#define SIMTIME_NAP_DOUBLINGS 4u
+
 /**
  * struct SimVCPU - clock and scheduling state of a vCPU
  * @clock: local time when it last ran or was woken
@@ -92,6 +95,9 @@ typedef struct SimPoll {
  * @granted_store: ... by a store
  * @blocked: waits for simtime_unblock()
  * @poll: the loop in which it waits
+ * @nap_end: end of the nap of a thread that waits at low priority outside the
+ *           region, unless an interrupt ends it; 0: it does not nap
+ * @naps: doublings of the next nap
  * @kicked: looked at by the scheduler before it runs again (atomic)
  */
 typedef struct SimVCPU {
@@ -105,6 +111,8 @@ typedef struct SimVCPU {
     uint64_t granted;
     SimtimeRequest pending;
     int64_t executed;
+    int64_t nap_end;
+    unsigned naps;
     bool leave;
     bool retry;
     bool granted_store;
@@ -204,6 +212,9 @@ void simtime_poll_wake(SimVCPU *v, int64_t when, bool interrupt);
 
 /* The region ends: all go on as they would. */
 void simtime_poll_wake_all(void);
+
+/* The region begins or ends: nobody naps, and the first nap is short. */
+void simtime_wake_all(void);
 
 /* Put @v, which is queued, where its clock says. */
 void simtime_reschedule(SimVCPU *v);

@@ -41,6 +41,7 @@ static void simtime_set_region(bool open)
     }
     simtime_unblock_all();
     simtime_poll_wake_all();
+    simtime_wake_all();
     simtime_end_slice();
 }
 

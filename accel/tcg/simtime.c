@@ -79,6 +79,8 @@ static int64_t simtime_get_virtual_clock(void)
     if (simtime_in_slice()) {
         v->last_read = MAX(v->last_read, now);
         now = v->last_read;
+        /* It may wait for a time, which a long nap would miss. */
+        v->naps = 0;
     }
     return now / SIMTIME_PS_PER_NS;
 }
@@ -115,6 +117,12 @@ static bool simtime_runnable(const SimVCPU *v)
            (!cpu->halted || cpu_has_work(cpu));
 }
 
+/* When the turn of @v comes: its clock, unless it is known to wait longer. */
+static int64_t simtime_turn(const SimVCPU *v)
+{
+    return v->nap_end ? v->nap_end : simtime_poll_turn(v);
+}
+
 /* Queue a vCPU that may run, from @now on; take out one that may not. */
 static void simtime_update(SimVCPU *v, int64_t now)
 {
@@ -128,7 +136,7 @@ static void simtime_update(SimVCPU *v, int64_t now)
         if (!v->poll.parked) {
             v->clock = MAX(v->clock, now);
         }
-        sim_heap_insert(&simtime.queue, simtime_poll_turn(v), id, id);
+        sim_heap_insert(&simtime.queue, simtime_turn(v), id, id);
     } else {
         sim_heap_remove(&simtime.queue, id);
     }
@@ -195,6 +203,13 @@ void simtime_reschedule(SimVCPU *v)
     }
 }
 
+/* It is @when, and @v need not nap any longer. */
+static void simtime_end_nap(SimVCPU *v, int64_t when)
+{
+    v->clock = MAX(v->clock, MIN(when, v->nap_end));
+    v->nap_end = 0;
+}
+
 /*
  * Kicks. From the vCPU thread they belong to the simulation (a timer was
  * armed, work was queued) and end the slice at the same place in every run.
@@ -234,6 +249,10 @@ static void simtime_handle_interrupt(CPUState *cpu, int mask)
         qatomic_set(&cpu->neg.icount_decr.u16.high, -1);
     } else if (v->poll.parked) {
         simtime_poll_wake(v, simtime_now(), true);
+    } else if (v->nap_end) {
+        simtime_end_nap(v, simtime_now());
+        v->naps = 0;
+        simtime_reschedule(v);
     } else if (!sim_heap_queued(&simtime.queue, v - simtime.vcpus)) {
         int64_t now = simtime_now();
 
@@ -481,21 +500,43 @@ static int simtime_exec(SimVCPU *v)
 }
 
 /*
- * A thread that waits at low priority gives its time away: outside the
- * region the rest of the quantum, inside the time of one pause.
+ * A thread that waits at low priority gives its time away: in the region the
+ * time of one pause; outside it naps, the longer the longer it has waited, so
+ * that it is late by no more than about that time.
  */
 static void simtime_pause(SimVCPU *v)
 {
-    int64_t end = simtime.slice_end;
+    int64_t end;
 
-    if (simtime.region) {
-        end = v->clock + simtime_options.pause_ns * SIMTIME_PS_PER_NS;
-        end = MIN(end, MIN(v->next_event, simtime.deadline));
-        simtime.paused += MAX(end - v->clock, 0);
+    if (!simtime.region) {
+        int64_t quantum = simtime_options.quantum_ns * SIMTIME_PS_PER_NS;
+
+        v->nap_end = v->clock + (quantum << v->naps);
+        v->naps = MIN(v->naps + 1, SIMTIME_NAP_DOUBLINGS);
+        return;
     }
+
+    end = v->clock + simtime_options.pause_ns * SIMTIME_PS_PER_NS;
+    end = MIN(end, MIN(v->next_event, simtime.deadline));
+    simtime.paused += MAX(end - v->clock, 0);
     v->clock = MAX(v->clock, end);
-    if (simtime.region && simtime.recorder) {
+    if (simtime.recorder) {
         simtime_record(v, SIMTIME_PAUSE, 0, 0, v->clock, 0);
+    }
+}
+
+void simtime_wake_all(void)
+{
+    int64_t now = simtime_now();
+
+    for (unsigned i = 0; i < simtime.nr_vcpus; i++) {
+        SimVCPU *v = &simtime.vcpus[i];
+
+        if (v->nap_end) {
+            simtime_end_nap(v, now);
+            simtime_reschedule(v);
+        }
+        v->naps = 0;
     }
 }
 
@@ -525,11 +566,11 @@ static void simtime_requeue(SimVCPU *v)
     if (!simtime_runnable(v)) {
         sim_heap_remove(&simtime.queue, id);
     } else if (simtime.queue.e[0].id == id) {
-        sim_heap_first_grew(&simtime.queue, simtime_poll_turn(v));
+        sim_heap_first_grew(&simtime.queue, simtime_turn(v));
     } else {
         /* Somebody it woke has come before it. */
         sim_heap_remove(&simtime.queue, id);
-        sim_heap_insert(&simtime.queue, simtime_poll_turn(v), id, id);
+        sim_heap_insert(&simtime.queue, simtime_turn(v), id, id);
     }
 }
 
@@ -565,6 +606,9 @@ static void simtime_slice(SimVCPU *v)
     bool paused = false;
     int ret;
 
+    if (v->nap_end) {
+        simtime_end_nap(v, v->nap_end);
+    }
     if (v->pending.line && !simtime_make_pending(v)) {
         return;
     }
@@ -600,17 +644,21 @@ static void simtime_slice(SimVCPU *v)
         break;
     }
 
-    if (!simtime.region && !cpu->halted && simtime_low_priority(cpu)) {
-        paused = true;
+    if (!simtime.region) {
+        /* Firmware sleeps again and again on an interrupt that it ignores. */
+        paused |= cpu->halted ? cpu_has_work(cpu) : simtime_low_priority(cpu);
     }
     if (paused) {
         simtime_pause(v);
         if (simtime.region) {
             simtime_poll_end(v);
         }
-    } else if (ret == EXCP_INTERRUPT && !v->leave &&
-               v->clock < simtime.slice_end) {
-        simtime.resume = v;
+    } else {
+        v->naps = 0;
+        if (ret == EXCP_INTERRUPT && !v->leave &&
+            v->clock < simtime.slice_end) {
+            simtime.resume = v;
+        }
     }
 
     simtime_requeue(v);
