@@ -94,9 +94,9 @@ def contention_parameters():
     body = text[text.index("table[] = {"):]
     body = body[:body.index("\n};")]
     found = []
-    for entry in re.split(r"\n    (?=(?:TIME|INTEGER|RULE)\()", body)[1:]:
+    for entry in re.split(r"\n    (?=(?:TIME|SLOPE|INTEGER|RULE)\()", body)[1:]:
         kind, name, rest = re.match(
-            r'(TIME|INTEGER|RULE)\("([a-z-]+)",(.*)\)', entry, re.S).groups()
+            r'(TIME|SLOPE|INTEGER|RULE)\("([a-z-]+)",(.*)\)', entry, re.S).groups()
         fields, doc = re.match(r'((?:\s*(?:"[^"]*"|[^",]+),)+)\s*(".*)',
                                rest, re.S).groups()
         fields = [field.strip() for field in fields.rstrip(",").split(",")]
@@ -104,6 +104,8 @@ def contention_parameters():
         if kind == "TIME":
             found.append(Parameter(name, "ns", fields[1], "0 to 1000000",
                                    meaning))
+        elif kind == "SLOPE":
+            found.append(Parameter(name, "%", "0", "0 to 1000", meaning))
         elif kind == "RULE":
             choices = words[fields[1]]
             found.append(Parameter(name, "rule", choices[0],

@@ -19,7 +19,9 @@ must not silently leave a default in force.
     clock        parameters of simulated time (CLOCK below)
     contention   parameters of the contention model (CONTENTION below)
     storm        {"offset", "warmup_us", "duration_us"} and, optional,
-                 "single" (true or false) and "usleep" (microseconds)
+                 "single" (true or false), "usleep" (microseconds) and
+                 "per_boot", how many CPU sets a guest runs one after the
+                 other (1)
     kernels      list of {"name", "variant", "append"} and, optional,
                  "column": the kernel build/guest/<variant>/, what is added
                  to its command line, and the reference column it is to
@@ -78,7 +80,8 @@ CONTENTION = {
     "same-chip-ns": _NS,
     "cross-chip-ns": _NS,
     "hop-ns": _NS,
-    "waiter-slope-pct": _PCT,
+    "waiter-slope-pct": Time(0, 1000, "%"),
+    "waiter-scope": Word(("all", "chip")),
     "load-occupancy-pct": _PCT,
     "departure-pct": Number(0, 100, "%"),
     "holder-rule": Word(("load", "load-store", "none")),
@@ -107,7 +110,10 @@ _STORM = {
     "warmup_us": Number(0, 1_000_000, "us"),
     "duration_us": Number(1, 5_000_000, "us"),
 }
-_USLEEP = Number(0, 1_000_000, "us")
+_STORM_OPTIONAL = {
+    "usleep": Number(0, 1_000_000, "us"),
+    "per_boot": Number(1, 1000, "CPU sets"),
+}
 
 _SMP_LIMITS = {"cpus": 2048, "sockets": 16, "cores": 64, "threads": 8}
 
@@ -175,7 +181,7 @@ class _Checker:
             self.fail(where, f"{value} is out of range ({form.low} to "
                              f"{form.high} {form.unit})")
         if abs(value * 1000 - round(value * 1000)) > 1e-6:
-            self.fail(where, f"{value} is finer than a picosecond")
+            self.fail(where, f"{value} has more than three decimals")
 
     def value(self, value, where, form):
         if not isinstance(form, Word):
@@ -287,11 +293,12 @@ class Machine:
         self._check_domains(data["contention"]["cores-per-domain"]["value"],
                             self.path)
         check.object(data["storm"], "storm", tuple(_STORM),
-                     ("single", "usleep"))
+                     ("single", *_STORM_OPTIONAL))
         for key, form in _STORM.items():
             check.number(data["storm"][key], f"storm.{key}", form)
-        if "usleep" in data["storm"]:
-            check.number(data["storm"]["usleep"], "storm.usleep", _USLEEP)
+        for key, form in _STORM_OPTIONAL.items():
+            if key in data["storm"]:
+                check.number(data["storm"][key], f"storm.{key}", form)
         if not isinstance(data["storm"].get("single", False), bool):
             check.fail("storm.single", "must be true or false")
         self._check_kernels(check, data["kernels"], "reference" in data)
@@ -309,7 +316,8 @@ class Machine:
         self.append = data.get("append", "")
         self.kernels = data["kernels"]
         self.reference = data.get("reference")
-        self.storm = {"offset": 0, "single": False, "usleep": None}
+        self.storm = {"offset": 0, "single": False, "usleep": None,
+                      "per_boot": 1}
         self.storm.update(data["storm"])
         self.clock = copy.deepcopy(data["clock"])
         self.contention = copy.deepcopy(data["contention"])

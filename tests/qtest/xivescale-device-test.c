@@ -54,7 +54,7 @@ static const Range device_ranges[] = {
     TIME("esb-store-ns"),
     TIME("tima-load-ns"),
     TIME("tima-store-ns"),
-    { "waiter-slope-pct", "0", "1000", "-1", "1001" },
+    { "waiter-slope-pct", "0", "1000", "-1", "1000.001" },
     { "load-occupancy-pct", "0", "1000", "-1", "1001" },
     { "departure-pct", "0", "100", "-1", "101" },
     { "cores-per-domain", "1", "1024", "0", "1025" },
@@ -68,6 +68,7 @@ static const struct {
     const char *values[4];
 } device_rules[] = {
     { "holder-rule", { "load", "load-store", "none" } },
+    { "waiter-scope", { "all", "chip" } },
     { "load-rule", { "shared", "migratory" } },
     { "load-queue", { "parallel", "serialised" } },
     { "merge-rule", { "all", "loads" } },

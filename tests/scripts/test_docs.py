@@ -44,7 +44,7 @@ class Parameters(unittest.TestCase):
     def test_every_parameter(self):
         """By another way than the one that made the tables."""
         source = text("hw/intc/contention/params.c")
-        names = re.findall(r'^    (?:TIME|INTEGER|RULE)\("([^"]+)"', source,
+        names = re.findall(r'^    (?:TIME|SLOPE|INTEGER|RULE)\("([^"]+)"', source,
                            re.M)
         self.assertGreater(len(names), 20)
         options = re.findall(r'"(simtime-[a-z-]+)",',

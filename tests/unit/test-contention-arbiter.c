@@ -7,6 +7,7 @@
  *
  * - a request of a busy line is blocked, and granted when the line is free
  * - the nearest waiter, a random one, the order of arrival
+ * - which of those that are left slow the one that is granted
  * - without an arbiter nobody is blocked
  * - threads of the domain that gets the line, by merge-rule
  * - a store conditional is given up when another gets the line
@@ -103,6 +104,26 @@ static void make_busy(ContentionModel *m)
 {
     g_assert_cmpint(store(m, 0, 0), ==, 0);
     g_assert_cmpint(store(m, 4, 10), ==, 140 * NS);
+}
+
+/*
+ * cpu 4 has the line when 6 gets it: cpu 7, left behind on that chip, adds
+ * half of 60 ns; cpu 2 on the other adds nothing. 7 shares the cache of 6, so
+ * the line is there; then 2 fetches it from that chip, where nobody waits.
+ */
+static void test_waiter_scope(void)
+{
+    Told told;
+    g_autoptr(ContentionModel) m = machine(&told, "arbitration=nearest,"
+        "same-domain-ns=0,waiter-slope-pct=50,waiter-scope=chip");
+
+    make_busy(m);
+    g_assert_cmpint(store(m, 2, 20), ==, CONTENTION_BLOCKED);
+    g_assert_cmpint(store(m, 6, 30), ==, CONTENTION_BLOCKED);
+    g_assert_cmpint(store(m, 7, 40), ==, CONTENTION_BLOCKED);
+    run(m, &told);
+    g_assert_cmpstr(told.granted->str, ==, "6@240 7@240 2@380 ");
+    done(&told);
 }
 
 static void test_nearest(void)
@@ -281,6 +302,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/contention/arbiter/nearest", test_nearest);
+    g_test_add_func("/contention/arbiter/waiter-scope", test_waiter_scope);
     g_test_add_func("/contention/arbiter/arrival", test_arrival);
     g_test_add_func("/contention/arbiter/none", test_no_arbiter);
     g_test_add_func("/contention/arbiter/random", test_random);

@@ -12,7 +12,7 @@
  * - serialisation of exclusive transfers
  * - the line in flight: departure, merges, copies while transfers pend
  * - each alternative of holder-rule, load-rule, load-queue, merge-rule
- * - waiter slope and load occupancy
+ * - waiter slope, of all waiters or those of a chip, and load occupancy
  * - domains of two cores, hops
  * - DMA by an interrupt controller
  * - counters, of the model and of lines; reset; times that go back
@@ -651,6 +651,31 @@ static void test_waiter_slope(void)
     store(m, 6, 1000, 60, CONTENTION_STORE);
 }
 
+/*
+ * cpus 0-3 are on chip 0, 4-7 on chip 1. With the line on its way to cpu 1,
+ * cpu 1 itself waits there: 140 + 70. Then cpu 4 has it, and only cpu 4 waits
+ * on its chip, not cpu 1: 140 + 70 again, where both would make 140 + 140.
+ */
+static void test_waiter_scope(void)
+{
+    g_autoptr(ContentionModel) m = test_machine(2, 4, 1, NULL,
+        TIMES ",waiter-slope-pct=50,waiter-scope=chip");
+    g_autoptr(ContentionModel) all = test_machine(2, 4, 1, NULL,
+        TIMES ",waiter-slope-pct=50,waiter-scope=all");
+
+    store(m, 0, -1000, 0, CONTENTION_FIRST_TOUCH);
+    store(m, 1, 0, 60, CONTENTION_STORE);
+    store(m, 4, 0, 270, CONTENTION_STORE);
+    store(m, 2, 0, 480, CONTENTION_STORE);
+    /* cpu 2 is to have it last, and cpu 1 waits on that chip: 60 + 60 */
+    load(m, 3, 0, 120, CONTENTION_TRANSIENT_LOAD);
+
+    store(all, 0, -1000, 0, CONTENTION_FIRST_TOUCH);
+    store(all, 1, 0, 60, CONTENTION_STORE);
+    store(all, 4, 0, 270, CONTENTION_STORE);
+    store(all, 2, 0, 550, CONTENTION_STORE);
+}
+
 /* Two cores share a cache: cpus 0-3 are one domain, 4-7 another. */
 static void test_cores_per_domain(void)
 {
@@ -894,6 +919,7 @@ int main(int argc, char **argv)
         { "load-serialised", test_load_serialised },
         { "load-occupancy", test_load_occupancy },
         { "waiter-slope", test_waiter_slope },
+        { "waiter-scope", test_waiter_scope },
         { "cores-per-domain", test_cores_per_domain },
         { "dma", test_dma },
         { "stats", test_stats },

@@ -83,6 +83,27 @@ static unsigned oracle_distance(Oracle *o, unsigned a, unsigned b)
                                contention_domain_chip(o->model, b));
 }
 
+/* What waits on the chip of whoever has asked for the line last, or at all */
+static unsigned oracle_slowing(Oracle *o, OracleLine *line, ContentionTime now)
+{
+    int chip = -1;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < line->grants->len; i++) {
+        if (grant(line, i)->exclusive) {
+            chip = contention_domain_chip(o->model, grant(line, i)->domain);
+        }
+    }
+    for (unsigned i = 0; i < line->grants->len; i++) {
+        Grant *g = grant(line, i);
+        bool there = contention_domain_chip(o->model, g->domain) == chip;
+
+        n += g->exclusive && g->from > now &&
+             (there || o->p->waiter_scope == CONTENTION_WAITERS_ALL);
+    }
+    return n;
+}
+
 static ContentionTime oracle_cost(Oracle *o, unsigned distance, unsigned n)
 {
     ContentionTime t;
@@ -94,7 +115,7 @@ static ContentionTime oracle_cost(Oracle *o, unsigned distance, unsigned n)
     } else {
         t = o->p->cross_chip + (distance - 2) * o->p->hop;
     }
-    return t + t * n * o->p->waiter_slope / 100;
+    return t + t * n * o->p->waiter_slope / (100 * CONTENTION_PERCENT);
 }
 
 /* Nearest or furthest of those whose grant to load has no end yet */
@@ -146,7 +167,8 @@ static void oracle_take(Oracle *o, OracleLine *line, unsigned domain,
                               CONTENTION_UPGRADE_FURTHEST)
         : oracle_distance(o, owner->domain, domain);
     r->waited = start - now;
-    r->transfer = oracle_cost(o, r->distance, r->waiters);
+    r->transfer = oracle_cost(o, r->distance,
+                              oracle_slowing(o, line, now));
     arrival = start + r->transfer;
     leaves = o->p->holder_rule == CONTENTION_HOLDER_NONE
              ? now : start + r->transfer * o->p->departure / 100;
@@ -196,7 +218,8 @@ static void oracle_copy(Oracle *o, OracleLine *line, unsigned domain,
     }
     r->kind = transient ? CONTENTION_TRANSIENT_LOAD : CONTENTION_SHARED_LOAD;
     r->waited = start - now;
-    r->transfer = oracle_cost(o, r->distance, r->waiters);
+    r->transfer = oracle_cost(o, r->distance,
+                              oracle_slowing(o, line, now));
     arrival = start + r->transfer;
     line->busy_until = MAX(line->busy_until, start + r->transfer *
                            o->p->load_occupancy / 100);
@@ -334,9 +357,9 @@ static void round_of(unsigned n, unsigned accesses, const char *rules)
     int stores = g_rand_int_range(rand, 10, 90);
     g_autofree char *settings = g_strdup_printf(
         "%s,same-domain-ns=%d,same-chip-ns=57.123,cross-chip-ns=140.5,"
-        "hop-ns=33,waiter-slope-pct=%d,load-occupancy-pct=%d,"
+        "hop-ns=33,waiter-slope-pct=%s,waiter-scope=%s,load-occupancy-pct=%d,"
         "departure-pct=%d,filter-entries=%d", rules,
-        n % 5 ? 0 : 3, n % 3 ? 0 : 17, n % 4 ? 0 : 130,
+        n % 5 ? 0 : 3, n % 3 ? "0" : "17.25", n % 2 ? "chip" : "all", n % 4 ? 0 : 130,
         n % 6 == 5 ? 100 : n % 6 == 4 ? 0 : 50, 1 << (n % 7));
     g_autofree uint8_t *hops = ring(machine->chips);
     g_autoptr(ContentionModel) model = test_machine(machine->chips,

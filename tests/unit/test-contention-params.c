@@ -30,8 +30,9 @@ static void test_table(void)
         g_assert_cmpint(table[i].min, <=, table[i].value);
         g_assert_cmpint(table[i].value, <=, table[i].max);
         g_assert_true(g_str_has_suffix(table[i].doc, "."));
-        g_assert_cmpint(table[i].type == CONTENTION_PARAM_TIME, ==,
-                        !strcmp(table[i].unit, "ns"));
+        if (!strcmp(table[i].unit, "ns")) {
+            g_assert_cmpint(table[i].type, ==, CONTENTION_PARAM_DECIMAL);
+        }
         for (size_t j = 0; j < i; j++) {
             g_assert_cmpuint(table[i].offset, !=, table[j].offset);
         }
@@ -68,6 +69,8 @@ static void test_set(void)
         { "same-chip-ns", "1000000", "1000000" },
         { "waiter-slope-pct", "1000", "1000" },
         { "waiter-slope-pct", "5.0", "5" },
+        { "waiter-slope-pct", "1.75", "1.75" },
+        { "waiter-scope", "chip", "chip" },
         { "holder-rule", "load-store", "load-store" },
         { "load-rule", "migratory", "migratory" },
         { "load-queue", "serialised", "serialised" },
@@ -125,12 +128,15 @@ static void test_bad(void)
         { "same-chip-ns", "1,5", CONTENTION_ERROR_VALUE, NULL },
         { "same-chip-ns", " 1", CONTENTION_ERROR_VALUE, NULL },
         { "same-chip-ns", "0.0005", CONTENTION_ERROR_VALUE,
-          "parameter same-chip-ns: '0.0005' is finer than a "
-          "picosecond; it takes 0 to 1000000 ns" },
+          "parameter same-chip-ns: '0.0005' has more "
+          "than three decimals; it takes 0 to 1000000 ns" },
         { "waiter-slope-pct", "1001", CONTENTION_ERROR_RANGE, NULL },
-        { "waiter-slope-pct", "1.5", CONTENTION_ERROR_VALUE,
-          "parameter waiter-slope-pct: '1.5' is not an integer; "
-          "it takes 0 to 1000 %" },
+        { "waiter-scope", "core", CONTENTION_ERROR_VALUE,
+          "parameter waiter-scope: 'core' is none of the rules; "
+          "it takes all or chip" },
+        { "departure-pct", "1.5", CONTENTION_ERROR_VALUE,
+          "parameter departure-pct: '1.5' is not an integer; "
+          "it takes 0 to 100 %" },
         { "departure-pct", "101", CONTENTION_ERROR_RANGE, NULL },
         { "cores-per-domain", "0", CONTENTION_ERROR_RANGE, NULL },
         { "line-bytes", "64", CONTENTION_ERROR_RANGE,

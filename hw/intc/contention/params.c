@@ -10,9 +10,14 @@
 #define MAX_TIME (INT64_C(1000000) * CONTENTION_PS_PER_NS)
 
 #define TIME(n, f, v, d)                                            \
-    { .name = n, .unit = "ns", .type = CONTENTION_PARAM_TIME,       \
+    { .name = n, .unit = "ns", .type = CONTENTION_PARAM_DECIMAL,       \
       .value = (v) * CONTENTION_PS_PER_NS, .max = MAX_TIME,         \
       .doc = d, .offset = offsetof(ContentionParams, f) }
+
+#define SLOPE(n, f, d)                                              \
+    { .name = n, .unit = "%", .type = CONTENTION_PARAM_DECIMAL,     \
+      .max = 1000 * CONTENTION_PERCENT, .doc = d,                   \
+      .offset = offsetof(ContentionParams, f) }
 
 #define INTEGER(n, u, f, v, lo, hi, d)                              \
     { .name = n, .unit = u, .type = CONTENTION_PARAM_INTEGER,       \
@@ -28,6 +33,7 @@
 static const char *const holder_rules[] = {
     "load", "load-store", "none", NULL
 };
+static const char *const waiter_scopes[] = { "all", "chip", NULL };
 static const char *const load_rules[] = { "shared", "migratory", NULL };
 static const char *const load_queues[] = { "parallel", "serialised", NULL };
 static const char *const merge_rules[] = { "all", "loads", NULL };
@@ -45,9 +51,12 @@ static const ContentionParamInfo table[] = {
          "Transfer of a line between two chips one hop apart."),
     TIME("hop-ns", hop, 0,
          "What each hop after the first adds to a transfer between chips."),
-    INTEGER("waiter-slope-pct", "%", waiter_slope, 0, 0, 1000,
-            "What each exclusive request that is waiting for the line adds to "
-            "the time of a transfer."),
+    SLOPE("waiter-slope-pct", waiter_slope,
+          "What each exclusive request that is waiting for the line adds to "
+          "the time of a transfer."),
+    RULE("waiter-scope", waiter_scope, waiter_scopes,
+         "Which waiting requests add to it: all, or those of the chip that has "
+         "the line."),
     INTEGER("load-occupancy-pct", "%", load_occupancy, 0, 0, 1000,
             "Part of the time of a load during which it keeps exclusive "
             "transfers of the line from starting."),
@@ -177,7 +186,7 @@ static void param_append(GString *out, const ContentionParamInfo *info,
                          int64_t value)
 {
     switch (info->type) {
-    case CONTENTION_PARAM_TIME:
+    case CONTENTION_PARAM_DECIMAL:
         contention_append_ns(out, value);
         break;
     case CONTENTION_PARAM_INTEGER:
@@ -262,7 +271,7 @@ static bool parse_decimal(const char *text, unsigned decimals, int64_t *value,
         digits = true;
         if (point && fraction == decimals) {
             if (*text != '0') {
-                *why = decimals ? "is finer than a picosecond"
+                *why = decimals ? "has more than three decimals"
                                 : "is not an integer";
                 return false;
             }
@@ -301,7 +310,7 @@ bool contention_params_set(ContentionParams *params, const char *name,
         }
         ok = value >= 0;
     } else {
-        ok = parse_decimal(text, info->type == CONTENTION_PARAM_TIME ? 3 : 0,
+        ok = parse_decimal(text, info->type == CONTENTION_PARAM_DECIMAL ? 3 : 0,
                            &value, &why);
     }
     if (!ok) {

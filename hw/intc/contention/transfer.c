@@ -181,12 +181,41 @@ static unsigned line_supplier(const ContentionLine *line, ContentionTime now)
     return next < owners->end ? owners->hold[next].domain : line->owner;
 }
 
+/* Waiting requests that slow a transfer of @line down, @waiters being all */
+static unsigned slowing_waiters(const ContentionModel *model,
+                                const ContentionLine *line, unsigned waiters,
+                                ContentionTime now)
+{
+    const ContentionMap *map = &model->map;
+    const ContentionTraffic *t = line->traffic;
+    unsigned chip = map->domain_chip[line->owner];
+    unsigned n = line->arrival > now;
+
+    if (!waiters || !model->params.waiter_slope ||
+        model->params.waiter_scope == CONTENTION_WAITERS_ALL) {
+        return waiters;
+    }
+    for (uint32_t i = first_waiting(t, now); i < t->owners.end; i++) {
+        n += map->domain_chip[t->owners.hold[i].domain] == chip;
+    }
+    for (unsigned i = 0; t->blocked && i < t->blocked->len; i++) {
+        unsigned cpu = g_array_index(t->blocked, ContentionRequest, i).who;
+
+        n += map->domain_chip[map->cpu_domain[cpu]] == chip;
+    }
+    return n;
+}
+
 static ContentionTime transfer_cost(const ContentionModel *model,
-                                    unsigned distance, unsigned waiters)
+                                    const ContentionLine *line,
+                                    unsigned distance, unsigned waiters,
+                                    ContentionTime now)
 {
     ContentionTime cost = model->cost[distance];
 
-    return cost + cost * waiters * model->params.waiter_slope / 100;
+    waiters = slowing_waiters(model, line, waiters, now);
+    return cost + cost * waiters * model->params.waiter_slope /
+                  (100 * CONTENTION_PERCENT);
 }
 
 /* The sharers lose their copies when the line leaves, at @leaves. */
@@ -270,7 +299,7 @@ static void take_line(ContentionModel *model, ContentionLine *line,
         r->distance = contention_map_distance(&model->map, line->owner, domain);
     }
     r->waited = start - now;
-    r->transfer = transfer_cost(model, r->distance, v->waiters);
+    r->transfer = transfer_cost(model, line, r->distance, v->waiters, now);
 
     arrival = start + r->transfer;
     leaves = p->holder_rule == CONTENTION_HOLDER_NONE
@@ -318,7 +347,7 @@ static void copy_line(ContentionModel *model, ContentionLine *line,
         r->distance = holder_distance(model, line, domain, false);
     }
     r->waited = start - now;
-    r->transfer = transfer_cost(model, r->distance, v->waiters);
+    r->transfer = transfer_cost(model, line, r->distance, v->waiters, now);
 
     arrival = start + r->transfer;
     t->busy_until = MAX(t->busy_until,

@@ -15,6 +15,9 @@ typedef int64_t ContentionTime;
 
 #define CONTENTION_PS_PER_NS 1000
 
+/* What a slope of one per cent is stored as */
+#define CONTENTION_PERCENT 1000
+
 typedef enum ContentionHolderRule {
     CONTENTION_HOLDER_LOAD,         /* may load until the line leaves */
     CONTENTION_HOLDER_LOAD_STORE,   /* may load and store until then */
@@ -41,6 +44,11 @@ typedef enum ContentionUpgradeRule {
     CONTENTION_UPGRADE_FURTHEST,    /* ... or the furthest */
 } ContentionUpgradeRule;
 
+typedef enum ContentionWaiterScope {
+    CONTENTION_WAITERS_ALL,         /* every request that waits counts */
+    CONTENTION_WAITERS_CHIP,        /* those of the chip that has the line */
+} ContentionWaiterScope;
+
 typedef enum ContentionArbitration {
     CONTENTION_ARBITRATE_RANDOM,    /* any of those who wait */
     CONTENTION_ARBITRATE_ARRIVAL,   /* the first who asked */
@@ -49,7 +57,8 @@ typedef enum ContentionArbitration {
 
 /*
  * All fields are int64_t so that one table can reach them; times are in
- * picoseconds, percentages in per cent, rules hold the enums above.
+ * picoseconds, percentages in per cent, but the slope in 1/CONTENTION_PERCENT
+ * of it, rules hold the enums above.
  */
 typedef struct ContentionParams {
     /* lines */
@@ -58,6 +67,7 @@ typedef struct ContentionParams {
     int64_t cross_chip;
     int64_t hop;
     int64_t waiter_slope;
+    int64_t waiter_scope;
     int64_t load_occupancy;
     int64_t departure;
     int64_t holder_rule;
@@ -85,7 +95,7 @@ typedef struct ContentionParams {
 } ContentionParams;
 
 typedef enum ContentionParamType {
-    CONTENTION_PARAM_TIME,      /* written in decimal ns, stored in ps */
+    CONTENTION_PARAM_DECIMAL,   /* stored in thousandths: a time in ps */
     CONTENTION_PARAM_INTEGER,
     CONTENTION_PARAM_ENUM,      /* written as one of @names, stored as index */
 } ContentionParamType;
