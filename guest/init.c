@@ -6,7 +6,9 @@
  * The kernel passes the words after "--" as arguments:
  *
  *   storm KEY=VALUE ...   run the storm module with these parameters; may be
- *                         repeated, the storms then run one after the other
+ *                         repeated, the storms then run one after the other.
+ *                         cpulists=LIST;LIST... runs one with each list, for
+ *                         the kernel passes no more than 32 words
  *   load NAME KEY=VALUE ...
  *                         load /NAME.ko with these parameters, report what
  *                         /proc/NAME then says, and remove it again
@@ -348,18 +350,10 @@ static int do_load(char **words, int n)
 	return used + 1;
 }
 
-/* Returns words used. */
-static int do_storm(char **words, int n)
+static void run_storm(const char *list, const char *options)
 {
-	const char *list = "";
 	uint64_t before, after;
-	char *options, *result;
-	int used, i;
-
-	options = module_options(words, n, &used);
-	for (i = 0; i < used; i++)
-		if (!strncmp(words[i], "cpulist=", 8))
-			list = words[i] + 8;
+	char *result;
 
 	before = count_ipis(list);
 	load_module(STORM, options);
@@ -371,7 +365,36 @@ static int do_storm(char **words, int n)
 	fflush(stdout);
 	unload_module(STORM);
 	free(result);
-	free(options);
+}
+
+/* Returns words used. */
+static int do_storm(char **words, int n)
+{
+	char *list = "", *next = NULL, *options;
+	int used, i, lists = -1;
+
+	for (i = 0; i < n && strchr(words[i], '='); i++) {
+		if (!strncmp(words[i], "cpulist=", 8)) {
+			list = words[i] + 8;
+		} else if (!strncmp(words[i], "cpulists=", 9)) {
+			list = words[i] + 9;
+			lists = i;
+		}
+	}
+	do {
+		if (lists >= 0) {
+			next = strchr(list, ';');
+			if (next)
+				*next++ = '\0';
+			words[lists] = join("cpulist=", list, "");
+		}
+		options = module_options(words, n, &used);
+		run_storm(list, options);
+		free(options);
+		if (lists >= 0)
+			free(words[lists]);
+		list = next;
+	} while (list);
 	return used;
 }
 

@@ -180,6 +180,11 @@ class GuestRun:
         if self.failure is None:
             self.failure = text
 
+    def extend(self):
+        """It has come a step further: the limit is for the next one."""
+        if self._timeout and not self._fatal and not self._reported:
+            self._deadline = time.monotonic() + self._timeout
+
     def _shorten(self, grace):
         limit = time.monotonic() + grace
         if self._deadline is None or limit < self._deadline:
@@ -243,8 +248,12 @@ class GuestRun:
         self._buffers.clear()
         self.done = True
 
-    def wait(self):
-        """Follow this guest alone until it is done."""
+    def wait(self, storms=None):
+        """Follow this guest alone until it is done.
+
+        With storms, until it has reported so many, if it would run more.
+        """
+        seen = 0
         try:
             while not self.done:
                 fds = self.fds()
@@ -254,6 +263,11 @@ class GuestRun:
                 if not fds:
                     time.sleep(0.05)
                 self.check()
+                if len(self.storms) > seen:
+                    seen = len(self.storms)
+                    if seen == storms:
+                        return
+                    self.extend()
         finally:
             if not self.done:
                 self.kill()

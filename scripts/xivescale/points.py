@@ -45,9 +45,15 @@ class PointCache:
     def path(self, name):
         return self.directory / f"{name}.json"
 
-    def stats_path(self, name):
-        """Where QEMU writes the model's statistics of a running point."""
-        return (self.directory / f".stats-{name}.json").absolute()
+    def stats_path(self, name, turn=0):
+        """Where QEMU writes the model's statistics of a storm of a boot."""
+        suffix = f".{turn + 1}" if turn else ""
+        return (self.directory / f".stats-{name}.json{suffix}").absolute()
+
+    def remove_stats(self, name):
+        """What a boot has left."""
+        for left in self.directory.glob(f".stats-{name}.json*"):
+            left.unlink(missing_ok=True)
 
     def check_room(self):
         """Before a guest is booted: could its result be kept?"""

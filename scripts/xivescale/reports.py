@@ -43,20 +43,24 @@ def _run(point, model, binary, where, timeout, limit_ms):
     attribution, memory = where / "attribution.json", where / "memory"
     guest = GuestRun(qemu.command(
         binary, model, point.kernel.image, point.kernel.initrd, point.append,
-        point.seed, limit_ms=limit_ms, attribution=attribution,
-        memory=memory), timeout=timeout)
-    guest.wait()
+        point.seed, limit_ms=limit_ms * len(point.together),
+        attribution=attribution, memory=memory), timeout=timeout)
+    guest.wait(storms=point.turn + 1)
     if guest.failure:
         raise UserError(f"report of {point.title}: {guest.failure}")
-    if guest.storms != [point.data["storm"]]:
+    if guest.storms[point.turn:] != [point.data["storm"]]:
         raise UserError(f"report of {point.title}: the storm ended otherwise "
                         "than before; was the simulator or an image changed "
                         "meanwhile?")
+    found = []
     for path in (attribution, memory):
+        if point.turn:
+            path = path.with_name(f"{path.name}.{point.turn + 1}")
         if not path.exists():
             raise UserError(f"report of {point.title}: "
                             + (guest.stderr_line or f"no {path.name} file"))
-    return attribution, memory
+        found.append(path)
+    return found
 
 
 def name_of(point):

@@ -7,6 +7,8 @@
 - one descriptor falls at the second chip, a descriptor a node grows
 - a second run gives the same bytes, and so does one on a busy host
 - a marker in user space changes nothing and is told once
+- CPU sets that share a boot have a region and statistics each, and a second
+  run of that boot gives the same bytes
 - without xive_ipi=on IPIs go by doorbell, as Linux does it by itself
 """
 
@@ -106,6 +108,60 @@ class Storm(unittest.TestCase):
         mine = next(again.glob("points/*.json"))
         self.assertEqual(mine.read_bytes(),
                          (self.out / "points" / mine.name).read_bytes())
+
+
+class SharedBoot(unittest.TestCase):
+    """Three CPU sets in one guest, the last as large as the first."""
+
+    SETS = ("--kernel", "before", "--cpus", "16,48,0-7/64-71", "--per-boot",
+            "3")
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.dir.cleanup)
+        cls.out = Path(cls.dir.name) / "first"
+        compare(cls.out, *cls.SETS)
+        cls.points = [json.loads(path.read_text()) for path in
+                      sorted((cls.out / "points").glob("*.json"))]
+
+    def test_each_has_its_own_region(self):
+        self.assertEqual(len(self.points), 6)
+        for append in ("noirqdebug", ""):
+            mine = sorted((p for p in self.points
+                           if ("noirqdebug" in p["inputs"]["append"]) ==
+                           bool(append)), key=lambda p: p["inputs"]["storm"])
+            self.assertEqual([p["storm"]["cpus"] for p in mine], [16, 48, 16])
+            ends = 0
+            for point in mine:
+                region = point["stats"]["region"]
+                # They follow each other, window and warm-up inside each.
+                self.assertGreater(region["start_ns"], ends)
+                ends = region["end_ns"]
+                self.assertGreater(ends - region["start_ns"],
+                                   (DURATION_US + 200) * 1000)
+
+    def test_statistics_are_of_that_storm(self):
+        for point in self.points:
+            storm = point["storm"]
+            triggers = point["stats"]["fabric"]["triggers"]
+            crossing = point["stats"]["fabric"]["cross-chip-triggers"]
+            counted = storm["interrupts_after"] - storm["interrupts_before"]
+            # Those of the storm are in the region; most of what starts and
+            # stops its threads is not.
+            self.assertGreaterEqual(triggers, storm["total_handled"])
+            self.assertLessEqual(triggers, counted)
+            if storm["cpulist"] == "0-7,64-71":
+                # With an offset of 8 each CPU's target is on the other chip.
+                self.assertGreater(crossing, storm["total_handled"] * 0.9)
+            else:
+                self.assertLess(crossing, storm["total_handled"] / 10)
+
+    def test_same_bytes_again(self):
+        again = Path(self.dir.name) / "again"
+        compare(again, *self.SETS, "--jobs", "1")
+        self.assertEqual((self.out / "result.json").read_bytes(),
+                         (again / "result.json").read_bytes())
 
 
 def program(instructions):

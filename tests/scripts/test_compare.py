@@ -6,6 +6,8 @@ What it tests:
  - the result is the same bytes whatever the jobs, order and resumption
  - a bad request is refused with one line before any guest starts
  - each way a guest fails costs its own point only
+ - CPU sets that share a boot: each has the result and statistics of its own
+   storm, and a guest that dies on the way costs one of them only
  - Ctrl-C, a killed compare, a full disk: nothing obtained is lost, no guest
    is left behind
 """
@@ -77,7 +79,8 @@ class GoodTest(ScriptTest):
                       result["parameters"]["qemu"]["device"])
         self.assertEqual(result["parameters"]["storm"],
                          {"offset": 5, "single": True, "usleep": 0,
-                          "warmup_us": 200, "duration_us": 3000})
+                          "per_boot": 1, "warmup_us": 200,
+                          "duration_us": 3000})
         self.assertEqual(len(result["hashes"]["kernels"][0]["image"]), 64)
         self.assertIn("10.0.13", result["hashes"]["qemu"]["version"])
         self.assertIn("storm cpulist=0-15 offset=5 single=1 warmup_us=200 "
@@ -373,6 +376,114 @@ class FailureTest(ScriptTest):
         self.assertIn("2 of 2 points failed", run.stderr)
         self.assertIn("no point to draw", run.stderr)
         self.assertIsNone(self.result()["summary"]["median_abs_error"])
+
+
+class SharedBootTest(ScriptTest):
+    SETS = ("--cpus", "16,32,64,0-15/64-79,128", "--per-boot", "2")
+
+    def lists(self):
+        """The CPU lists of each boot so far."""
+        return sorted(line.split("cpulist")[1].split()[0].lstrip("s=")
+                      for _, line in self.starts())
+
+    def test_boots(self):
+        self.compare(*self.kernel(), *self.SETS)
+        self.assertEqual(self.lists(), ["0-127", "0-15;0-31",
+                                        "0-63;0-15,64-79"])
+        points = self.result()["points"]
+        self.assertEqual([p["cpulist"] for p in points],
+                         ["0-15", "0-31", "0-63", "0-15,64-79", "0-127"])
+        for point in points:
+            # The stand-in writes 1800 instructions for each IPI of a storm,
+            # of which a tenth fall outside the window.
+            self.assertEqual(point["stats"][0]["region"]["instructions"],
+                             1800 * (point["handled"] * 11 // 10))
+        self.assertEqual(list((self.out / "points").glob(".stats*")), [])
+
+    def test_order_of_jobs(self):
+        self.compare(*self.kernel(), *self.SETS, "--jobs", "1")
+        first = (self.out / "result.json").read_bytes()
+        shutil.rmtree(self.out)
+        self.compare(*self.kernel(), *self.SETS, "--jobs", "4")
+        self.assertEqual(first, (self.out / "result.json").read_bytes())
+
+    def test_what_ran_before_is_an_input(self):
+        self.compare(*self.kernel(), "--cpus", "16,32", "--per-boot", "2")
+        self.compare(*self.kernel(), "--cpus", "32", "--per-boot", "2")
+        self.compare(*self.kernel(), "--cpus", "32,16", "--per-boot", "2")
+        self.assertEqual(self.lists(), ["0-15;0-31", "0-31", "0-31;0-15"])
+        self.compare(*self.kernel(), "--cpus", "16,32", "--per-boot", "2")
+        self.assertEqual(len(self.starts()), 3)
+
+    def test_machine_file(self):
+        def change(data):
+            data["storm"]["per_boot"] = 3
+        self.run_script("compare", "--machine", self.machine_file(change),
+                        "--qemu", self.qemu, "--out", self.out,
+                        *self.kernel(), "--cpus", "16,32,64")
+        self.assertEqual(self.lists(), ["0-15;0-31;0-63"])
+
+    def test_dies_in_company_only(self):
+        arguments = (*self.kernel("one", ",append=fake=second"),
+                     "--cpus", "16,32,64,128", "--per-boot", "4")
+        run = self.compare(*arguments)
+        self.assertIn("CPUs 0-31, seed 1, in a boot with others: the guest "
+                      "died: Kernel panic", run.stderr)
+        self.assertIn("3 CPU sets are run in boots of their own", run.stderr)
+        self.assertEqual(self.lists(), ["0-127", "0-15;0-31;0-63;0-127",
+                                        "0-31", "0-63"])
+        result = (self.out / "result.json").read_bytes()
+        self.compare(*arguments)
+        self.assertEqual(len(self.starts()), 4)
+        self.assertEqual(result, (self.out / "result.json").read_bytes())
+
+    def test_one_set_fails(self):
+        arguments = (*self.kernel("one", ",append=fake=die32"),
+                     "--cpus", "16,32,64", "--per-boot", "3")
+        run = self.compare(*arguments, status=1)
+        self.assertIn("1 of 3 points failed", run.stderr)
+        good, bad, last = self.result()["points"]
+        self.assertGreater(good["rate"], 0)
+        self.assertGreater(last["rate"], 0)
+        self.assertIn("at the storm", bad["failures"][0]["reason"])
+        self.assertEqual(self.lists(), ["0-15;0-31;0-63", "0-31", "0-63"])
+        self.compare(*arguments, status=1)
+        # The failed one is repeated, alone.
+        self.assertEqual(self.lists(), ["0-15;0-31;0-63", "0-31", "0-31",
+                                        "0-63"])
+
+    def test_too_many_for_the_command_line(self):
+        sets = ",".join("/".join(str(cpu) for cpu in range(first, 128, 2))
+                        for first in range(0, 20))
+        self.assertIn("kernel command line", self.refused(
+            *self.kernel(), "--cpus", sets, "--per-boot", "20"))
+
+    def test_numbers(self):
+        for text in ("0", "-1", "x", "1001"):
+            self.assertIn("--per-boot", self.refused(
+                *self.kernel(), "--per-boot", text))
+
+    def test_continues_within_a_boot(self):
+        arguments = (*self.kernel(), "--cpus", "16,32,64", "--per-boot", "3")
+        process = subprocess.Popen(
+            self.command("compare", "--machine", MACHINE, "--qemu", self.qemu,
+                         "--out", self.out, *arguments),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=self.environment(XS_FAKE_STORM_DELAY="2"))
+        limit = time.monotonic() + 30
+        while not list((self.out / "points").glob("[0-9a-f]*.json")):
+            self.assertLess(time.monotonic(), limit, "no point within 30 s")
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 143, errors)
+        self.assertIn("1 of 3 points are kept", errors)
+        self.compare(*arguments)
+        self.assertEqual(len(self.starts()), 2)
+        first = (self.out / "result.json").read_bytes()
+        shutil.rmtree(self.out)
+        self.compare(*arguments)
+        self.assertEqual(first, (self.out / "result.json").read_bytes())
 
 
 class InterruptionTest(ScriptTest):

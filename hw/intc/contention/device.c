@@ -111,8 +111,19 @@ static const ContentionArbiterOps device_arbiter = {
     .lost = device_lost,
 };
 
+/*
+ * Where the region that ends writes: the file of the property, or FILE.2,
+ * FILE.3 ... when the run had regions before. The caller frees it.
+ */
+static char *region_file(const ContentionState *s, const char *file)
+{
+    return s->regions == 1 ? g_strdup(file)
+                           : g_strdup_printf("%s.%u", file, s->regions);
+}
+
 static void write_stats(ContentionState *s, int64_t now)
 {
+    g_autofree char *file = region_file(s, s->stats_file);
     g_autoptr(GString) out = g_string_new("{\"parameters\": ");
     g_autoptr(GError) err = NULL;
     SimtimeCounts c = simtime_counts();
@@ -134,7 +145,7 @@ static void write_stats(ContentionState *s, int64_t now)
     contention_stats_json(s->model, out);
     g_string_append(out, "}\n");
 
-    if (!g_file_set_contents(s->stats_file, out->str, out->len, &err)) {
+    if (!g_file_set_contents(file, out->str, out->len, &err)) {
         error_report("contention: stats-file: %s", err->message);
     }
 }
@@ -190,12 +201,13 @@ void contention_region_restart(ContentionState *s)
 
 static void write_attribution(ContentionState *s)
 {
+    g_autofree char *file = region_file(s, s->attribution_file);
     g_autoptr(GString) out = g_string_new(NULL);
     g_autoptr(GError) err = NULL;
 
     contention_attribution_json(s->model, &s->region, contention_line_address,
                                 NULL, out);
-    if (!g_file_set_contents(s->attribution_file, out->str, out->len, &err)) {
+    if (!g_file_set_contents(file, out->str, out->len, &err)) {
         error_report("contention: attribution-file: %s", err->message);
     }
 }
@@ -207,6 +219,7 @@ static void device_region(bool enter, int64_t now)
     s->open = enter;
     contention_record_region(s, enter, now);
     if (enter) {
+        s->regions++;
         contention_reset(s->model);
         contention_region_restart(s);
         trace_contention_region_enter(now);
@@ -225,9 +238,10 @@ static void device_region(bool enter, int64_t now)
         write_attribution(s);
     }
     if (s->memory_file) {
+        g_autofree char *file = region_file(s, s->memory_file);
         Error *err = NULL;
 
-        if (!contention_write_memory(s->memory_file, &err)) {
+        if (!contention_write_memory(file, &err)) {
             error_prepend(&err, "contention: memory-file: ");
             error_report_err(err);
         }

@@ -38,6 +38,8 @@ OBJECT_DECLARE_SIMPLE_TYPE(ContentionState, CONTENTION)
  * @places: of the hardware threads, by cpu_index
  * @model: the core, from realize on
  * @open: the region is open
+ * @regions: how many times it was entered; the first writes to the files of
+ *           the properties, others to FILE.2, FILE.3 ...
  * @region_start: when it was entered, or counters were reset, ps
  * @region_counts: work done until then
  * @region: of the last region that was left
@@ -58,6 +60,7 @@ struct ContentionState {
     const ContentionPlace *places;
     ContentionModel *model;
     bool open;
+    unsigned regions;
     int64_t region_start;
     SimtimeCounts region_counts;
     ContentionRegion region;
