@@ -20,6 +20,8 @@ OPTIONS = ("signed-by", "check-valid-until", "check-date", "trusted",
            "by-hash", "inrelease-path")
 KEYRINGS = ("usr/share/keyrings/debian-archive-keyring.pgp",
             "usr/share/keyrings/debian-archive-keyring.gpg")
+# What to do without an archive, as the end of a message.
+OTHERWISE = "give the sources with ./configure --qemu-src= and --linux-src="
 
 
 @dataclass
@@ -209,19 +211,19 @@ class PrivateApt:
                 for match in [re.search(r"^Origin:(.*)$", text, re.M)]
                 if match}
 
-    def update(self, wanted):
+    def update(self, wanted, otherwise=OTHERWISE):
         """Fetch the index of (kind, suite) pairs; optional suites may fail.
 
         A suite of the security archive that the system does not use is
-        left out: the main archive alone will do.
+        left out: the main archive alone will do.  otherwise is the remedy
+        that a message names.
         """
         entries = read_sources(self.root)
         mains = archives(entries)
         security = archives(entries, security=True)
         if not mains:
             raise UserError("no Debian archive in the system's apt sources "
-                            "(/etc/apt): give the sources with ./configure "
-                            "--qemu-src= and --linux-src=")
+                            f"(/etc/apt): {otherwise}")
         self.write_conf()
         said = ""
         for number, main in enumerate(mains):
@@ -249,7 +251,7 @@ class PrivateApt:
         raise UserError(
             "the Debian archive cannot be reached: "
             + self.reason(said) + "; look at the network and the proxy, or "
-            "give the sources with ./configure --qemu-src= and --linux-src=")
+            + otherwise)
 
     @staticmethod
     def reason(said):
@@ -272,6 +274,11 @@ class PrivateApt:
         _, said = self.apt("apt-cache", "show", package)
         return self._sorted(re.findall(r"^Version: (\S+)$", said, re.M),
                             pattern)
+
+    def depends(self, package):
+        """Packages that the newest of a binary package depends on."""
+        _, said = self.apt("apt-cache", "depends", package)
+        return re.findall(r"^ +Depends: ([^\s<>]+)$", said, re.M)
 
     @staticmethod
     def _sorted(versions, pattern):

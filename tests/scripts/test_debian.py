@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The system's apt sources in both formats, and what is made of them."""
+"""The system's apt sources in both formats, and what is made of them.
+
+Packages and kernel by programs that stand in for apt: with an archive, without
+one, and with a package at hand.
+"""
 
 import os
 import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -43,6 +48,14 @@ Types: deb
 URIs: http://vendor.test/node
 Suites: nodistro
 Components: main
+"""
+
+DEPENDS = """\
+linux-image-powerpc64le
+  Depends: linux-image-6.1.0-50-powerpc64le
+  Depends: <linux-initramfs-tool>
+ |Recommends: firmware
+  Depends: kmod
 """
 
 ONE_LINE = """\
@@ -128,14 +141,28 @@ class Parse(unittest.TestCase):
             [versions[1], versions[2], versions[0]])
 
 
-class NoArchive(BuildTest):
-    """The messages of a host without network, by an apt that fails."""
+    def test_depends(self):
+        """As apt-cache tells it; virtual packages are none."""
+        apt = debian.PrivateApt(self.root / "apt")
+        apt.apt = lambda *command: (0, DEPENDS if command == (
+            "apt-cache", "depends", "linux-image-powerpc64le") else "")
+        self.assertEqual(apt.depends("linux-image-powerpc64le"),
+                         ["linux-image-6.1.0-50-powerpc64le", "kmod"])
+        self.assertEqual(apt.depends("linux-image"), [])
+
+
+class FakeApt(BuildTest):
+    """Programs that stand in for those of the system."""
 
     def fake(self, name, text):
         path = self.dir / "bin" / name
         write(path, "#!/bin/sh\n" + text)
         path.chmod(0o755)
         return {"PATH": f"{path.parent}:{os.environ['PATH']}"}
+
+
+class NoArchive(FakeApt):
+    """The messages of a host without network, by an apt that fails."""
 
     def test_no_network(self):
         self.configure()
@@ -177,6 +204,119 @@ class NoArchive(BuildTest):
     def test_packages_bad_job(self):
         self.assertIn("unknown job 'qemuu'",
                       self.bad("scripts/packages", "qemuu"))
+
+
+class Kernel(FakeApt):
+    """scripts/debian-kernel, with small packages that hold a kernel."""
+
+    NAME = "linux-image-6.1.0-9-powerpc64le"
+
+    def setUp(self):
+        super().setUp()
+        self.dl = self.build / "dl"
+        self.where = self.build / "debian-kernel"
+
+    def package(self, where, name=NAME, holds="boot/vmlinux-6.1.0-9"):
+        tree = self.dir / "package"
+        shutil.rmtree(tree, ignore_errors=True)
+        write(tree / "DEBIAN/control", f"Package: {name}\nVersion: 6.1.9-1\n"
+              "Architecture: ppc64el\nMaintainer: nobody <n@example.org>\n"
+              "Description: test\n")
+        write(tree / holds, name)
+        where.mkdir(parents=True, exist_ok=True)
+        deb = where / f"{name}_6.1.9-1_ppc64el.deb"
+        subprocess.run(["dpkg-deb", "--root-owner-group", "--build", tree,
+                        deb], check=True, stdout=subprocess.DEVNULL)
+        return deb
+
+    def run_it(self, env=None):
+        """The kernel of a run that must go well, and what it said."""
+        done = self.run_script("scripts/debian-kernel", env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path, = done.stdout.splitlines()
+        # Nothing else is left there.
+        self.assertEqual([str(one) for one in self.where.iterdir()], [path])
+        return Path(path), done.stderr
+
+    def no_apt(self):
+        return self.fake("apt-get", f"touch {self.dir}/called\nexit 100\n")
+
+    def test_given_package(self):
+        env = self.no_apt()
+        self.package(self.dl)
+        self.package(self.dl, self.NAME.replace("-9-", "-50-"),
+                     "boot/vmlinux-6.1.0-50")
+        kernel, said = self.run_it(env)
+        self.assertEqual(kernel, self.where / "vmlinux-6.1.0-50")
+        self.assertEqual(kernel.read_text(), self.NAME.replace("-9-", "-50-"))
+        self.assertEqual(said, "")
+        # The second time it is there, whatever lies in build/dl.
+        shutil.rmtree(self.dl)
+        self.assertEqual(self.run_it(env)[0], kernel)
+        self.assertFalse((self.dir / "called").exists())
+
+    def test_bad_packages(self):
+        deb = self.package(self.dl, holds="usr/nothing")
+        said = self.bad("scripts/debian-kernel", env=self.no_apt())
+        self.assertIn(f"{deb} holds no boot/vmlinux-*", said)
+        deb.write_bytes(deb.read_bytes()[:200])
+        # The first line is dpkg-deb's.
+        said = self.bad("scripts/debian-kernel", env=self.no_apt(), lines=2)
+        self.assertIn(f"{deb} could not be extracted", said)
+        self.assertEqual(list(self.where.iterdir()), [])
+
+    def test_no_network(self):
+        env = self.fake("apt-get", "echo 'E: Could not resolve host'\n"
+                        "exit 100\n")
+        said = self.bad("scripts/debian-kernel", env=env)
+        if "no Debian archive" not in said:
+            self.assertIn("Could not resolve host", said)
+        self.assertIn(f"put the package linux-image-*-powerpc64le_*_ppc64el"
+                      f".deb into {self.dl}", said)
+        self.assertNotIn("--qemu-src", said)
+
+    def archive(self, depends):
+        """An archive that has this kernel, if any, and nothing else."""
+        deb = self.package(self.dir / "archive")
+        self.fake("apt-cache", 'case "$*" in\n'
+                  f"'depends linux-image-powerpc64le') echo '{depends}';;\n"
+                  f"'show {self.NAME}') echo 'Version: 6.1.9-1';;\n"
+                  "*) exit 100;;\nesac\n")
+        return self.fake(
+            "apt-get", 'case "$*" in\n'
+            "'update -q') echo 'Origin: Debian' "
+            '>"${APT_CONFIG%apt.conf}state/lists/x_Release";;\n'
+            f"'download -q {self.NAME}=6.1.9-1') cp {deb} .;;\n"
+            "*) exit 100;;\nesac\n")
+
+    def test_archive(self):
+        env = self.archive(f"  Depends: {self.NAME}")
+        if not debian.archives(debian.read_sources()):
+            self.assertIn("no Debian archive",
+                          self.bad("scripts/debian-kernel", env=env))
+            return
+        kernel, said = self.run_it(env)
+        self.assertEqual(kernel.read_text(), self.NAME)
+        self.assertIn(f"fetching the package {self.NAME} 6.1.9-1", said)
+        sources = (self.build / "apt/sources.list").read_text()
+        self.assertRegex(sources, r"(?m)^deb .* bookworm main$")
+        self.assertFalse(list(self.dl.glob("*.deb")))
+
+    def test_archive_without(self):
+        for depends in ("", "  Depends: linux-image-6.1.0-8-powerpc64le"):
+            said = self.bad("scripts/debian-kernel",
+                            env=self.archive(depends))
+            name = depends.split()[-1] if depends else \
+                "linux-image-powerpc64le"
+            if "no Debian archive" not in said:
+                self.assertIn(f"has no {name} for ppc64el in bookworm or "
+                              "bookworm-security", said)
+            self.assertIn("put the package", said)
+
+    def test_bad_option(self):
+        done = self.run_script("scripts/debian-kernel", "--update")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unrecognized arguments: --update", done.stderr)
 
 
 if __name__ == "__main__":
