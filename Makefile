@@ -5,7 +5,7 @@
 .SUFFIXES:
 
 targets := all qemu stock guests unit check check-unit check-scripts check-patches \
-           check-qtest check-guest compare bench refresh-check help clean \
+           check-qtest check-guest compare tables bench refresh-check help clean \
            distclean
 .PHONY: $(targets) packages-qemu packages-unit packages-guests packages-run \
         packages-test
@@ -54,6 +54,14 @@ check-guest: qemu guests unit packages-run ## run the tests that boot guests
 
 compare: qemu guests packages-run ## print the POWER9 table, patched against unpatched
 	$(python) scripts/compare --machine power9-2s
+
+# One after the other, so that none measures beside another.
+tables: compare ## all published tables, and the documents made from them
+	$(python) scripts/compare --machine power9-2s-irqdebug
+	$(python) scripts/compare --machine power10-4s
+	$(python) scripts/docs-results
+	$(python) scripts/docs-results --machine power9-2s-irqdebug
+	$(python) scripts/docs-results --machine power10-4s
 
 stock: packages-qemu ## build the unmodified QEMU, build/qemu-stock
 	scripts/build-qemu --stock
