@@ -336,6 +336,11 @@ class Machine:
             [cores] * self.smp["sockets"])
 
     @property
+    def big_core(self):
+        """Whether the cores are pairs of what the model counts as one."""
+        return "big-core=on" in self.data["machine"].split(",")
+
+    @property
     def chip_threads(self):
         """Threads of each chip; CPUs are numbered chip by chip."""
         return [cores * self.smp["threads"] for cores in self.chip_cores]

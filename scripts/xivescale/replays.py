@@ -58,7 +58,8 @@ def record(model, item, binary=None):
     with tempfile.TemporaryDirectory(dir=_made(PATTERNS)) as directory:
         raw = os.path.join(directory, "record")
         argv = qemu.command(simulator, model, kernel.image, kernel.initrd,
-                            qemu.full_append(kernel.append, words))
+                            qemu.full_append(
+                                f"{model.append} {kernel.append}", words))
         argv[argv.index("-device") + 1] += (
             f",record-file={raw.replace(',', ',,')},"
             f"record-start-us={_START},record-us={_LENGTH}")
@@ -88,6 +89,15 @@ def _made(directory):
 
 def arguments(model, items, chips=None, threads=None, hops=None):
     """What xs-replay must know of a machine and its kernels."""
+    chips = chips or model.chip_cores
+    threads = threads or model.smp["threads"]
+    if model.big_core:
+        # As in QEMU: to the model, half of a big core is a core.
+        if threads % 2:
+            raise UserError(f"--threads {threads}: {model.path} has big "
+                            "cores, of two halves; give an even number")
+        chips = [cores * 2 for cores in chips]
+        threads //= 2
     argv = []
     for item in items:
         where = path(model, item)
@@ -95,9 +105,8 @@ def arguments(model, items, chips=None, threads=None, hops=None):
             raise UserError(f"{where}: no pattern of '{label(item)}'; run "
                             f"scripts/record {model.path} first")
         argv += ["--pattern", str(where)]
-    chips = chips or [model.smp["cores"]] * model.smp["sockets"]
     argv += ["--chips", ",".join(map(str, chips)),
-             "--threads", str(threads or model.smp["threads"]),
+             "--threads", str(threads),
              "--offset", str(model.storm["offset"]),
              "--warmup-us", str(model.storm["warmup_us"]),
              "--duration-us", str(model.storm["duration_us"])]

@@ -7,13 +7,14 @@ import struct
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
 from support import ROOT
 
 import sys
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from xivescale import pattern
+from xivescale import machine, pattern, replays
 from xivescale.errors import UserError
 
 KERNEL, HANDLER = 0xc000000000000000, 0xc000000000100000
@@ -142,9 +143,51 @@ class Scripts(unittest.TestCase):
         self.refused("the machine file has", "predict", "power9-2s",
                      "--kernel", "none")
 
+    def test_unequal_chips(self):
+        self.refused("give --cores", "predict", "power10-4s", "--chips", "3")
+        self.refused("--threads 5", "predict", "power10-4s", "--threads", "5")
+
     def test_record(self):
         self.refused("the machine file has", "record", "power9-2s",
                      "--kernel", "none")
+
+
+class Machines(unittest.TestCase):
+    """What is made of a machine file, without a guest or a pattern."""
+
+    @staticmethod
+    def option(argv, name):
+        return argv[argv.index(name) + 1]
+
+    def test_topology(self):
+        p9 = replays.arguments(machine.Machine("power9-2s"), [])
+        self.assertEqual(self.option(p9, "--chips"), "16,16")
+        self.assertEqual(self.option(p9, "--threads"), "4")
+        # 12, 10, 10 and 12 big cores of 8 threads: twice as many of 4.
+        p10 = replays.arguments(machine.Machine("power10-4s"), [])
+        self.assertEqual(self.option(p10, "--chips"), "24,20,20,24")
+        self.assertEqual(self.option(p10, "--threads"), "4")
+
+    def test_recorded_guest(self):
+        """It boots as the guests of a comparison do."""
+        for name in ("power9-2s", "power10-4s"):
+            model = machine.Machine(name)
+            item = dict(model.kernels[0], append="noirqdebug")
+            with mock.patch.multiple(
+                    replays.qemu, Qemu=mock.DEFAULT, command=mock.DEFAULT
+                    ) as qemu, \
+                    mock.patch.object(replays.kernels, "Kernel") as kernel, \
+                    mock.patch.object(replays, "GuestRun") as guest:
+                kernel.return_value.append = "noirqdebug"
+                qemu["command"].return_value = ["-device", "contention"]
+                guest.side_effect = UserError("not now")
+                with self.assertRaisesRegex(UserError, "not now"):
+                    replays.record(model, item)
+            words = qemu["command"].call_args.args[4].split(" -- ")[0].split()
+            self.assertIn("noirqdebug", words)
+            for word in model.append.split():
+                self.assertIn(word, words)
+        self.assertTrue(model.append)
 
 
 if __name__ == "__main__":
