@@ -62,7 +62,7 @@ def rows(markdown):
             for line in lines[2:]]
 
 
-def _grid(head, body, left=1):
+def grid(head, body, left=1):
     """A table; the first columns to the left, the others to the right."""
     lines = ["| " + " | ".join(head) + " |",
              "|" + "|".join("---" if i < left else "---:"
@@ -153,7 +153,7 @@ def _parameter_table(parameters, items, prefix=""):
                      value, label, p.meaning])
     head = ["parameter", "unit", "default", "range", "here", "label",
             "meaning"]
-    return _grid(head, body, left=len(head))
+    return grid(head, body, left=len(head))
 
 
 # What the design took: value, title, text.
@@ -228,7 +228,7 @@ def result_table(result):
                               [str(point["cpus"]), str(point["chips"])])
         row.append(_cell(point, fitted))
     head = ["CPUs", "chips", *(_label(*pair) for pair in pairs)]
-    return _grid(head, body.values(), left=0)
+    return grid(head, body.values(), left=0)
 
 
 def summary(result):
@@ -262,7 +262,7 @@ def ratios(result):
                      f"{large}:{small}", f"{item['ratio']:.3f}",
                      f"{item['published']:.3f}" if known else "",
                      percent(item["error"]) if known else ""])
-    return _grid(["kernel", "CPUs", "ratio", "published", "error"], body)
+    return grid(["kernel", "CPUs", "ratio", "published", "error"], body)
 
 
 def figures(result):
@@ -279,7 +279,7 @@ def figures(result):
                      f"{p['published']:.3f}",
                      "" if p["error"] is None else percent(p["error"]),
                      "yes" if used else ""])
-    return _grid(["kernel", "column", "CPUs", "chips", "model", "published",
+    return grid(["kernel", "column", "CPUs", "chips", "model", "published",
                   "error", "fitted to"], body, left=2)
 
 
@@ -289,7 +289,7 @@ def unpublished(result):
              str(p["chips"]),
              "failed" if p["rate"] is None else f"{p['rate']:.3f}"]
             for p in result["points"] if p["published"] is None]
-    return _grid(["kernel", "CPUs", "chips", "model"], body)
+    return grid(["kernel", "CPUs", "chips", "model"], body)
 
 
 def fitted_figures(result):
@@ -297,7 +297,7 @@ def fitted_figures(result):
              ", ".join(f"`{name}`" for name in item["parameters"])]
             for item in result["fitted"]]
     return (f"{len(body)} figures of `{result['reference']}`:\n\n"
-            + _grid(["column", "CPUs", "parameters"], body, left=3))
+            + grid(["column", "CPUs", "parameters"], body, left=3))
 
 
 def _basis(item):
@@ -330,7 +330,7 @@ def parameters(result):
             f"{'first CPU only' if storm['single'] else 'all CPUs'} sending; "
             f"seeds {', '.join(str(seed) for seed in p['seeds'])}; kernel "
             f"command line `{p['append']}`.\n\n"
-            + _grid(["parameter", "value", "label", "basis"], body, left=4))
+            + grid(["parameter", "value", "label", "basis"], body, left=4))
 
 
 def readme_parts(result, plot):

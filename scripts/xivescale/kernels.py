@@ -33,8 +33,11 @@ class Kernel:
         """Name and append, as a heading."""
         return f"{self.name} {self.append}".strip()
 
-    def check(self):
-        """Read the files once; every fault is one UserError."""
+    def check(self, cpus=None):
+        """Read the files once; every fault is one UserError.
+
+        cpus: how many the machine has, which the kernel must be able to use.
+        """
         if not self.image.is_file():
             hint = ("run make first" if self.built else
                     "give the path of a vmlinux")
@@ -52,6 +55,21 @@ class Kernel:
         except UserError as err:
             raise UserError(f"kernel {self.name}: {err}") from None
         self._read_manifest()
+        limit = self._nr_cpus()
+        if limit and cpus and cpus > limit:
+            raise UserError(f"kernel {self.name}: {self.image} is built for "
+                            f"{limit} CPUs, the machine has {cpus}; build "
+                            "one with scripts/build-guest --nr-cpus "
+                            f"{cpus}")
+
+    def _nr_cpus(self):
+        """CONFIG_NR_CPUS, if the guest build left the configuration."""
+        try:
+            text = self.image.with_name("config").read_text()
+        except (OSError, ValueError):
+            return None
+        found = re.search(r"^CONFIG_NR_CPUS=(\d+)$", text, re.M)
+        return int(found[1]) if found else None
 
     def _read_manifest(self):
         """What the guest build wrote about the image, if it did."""
@@ -126,7 +144,7 @@ def select(machine, arguments):
     problems = []
     for kernel in kernels:
         try:
-            kernel.check()
+            kernel.check(machine.cpus)
         except UserError as err:
             if str(err) not in problems:
                 problems.append(str(err))

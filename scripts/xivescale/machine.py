@@ -32,8 +32,8 @@ must not silently leave a default in force.
                  directory, which has no base itself.  Its keys hold where
                  this file has none; of "clock" and "contention" each
                  parameter by itself.  "name" and "description" are needed
-                 all the same.  With another reference the base's fitted
-                 values are "chosen".
+                 all the same.  With another reference, or null for none,
+                 the base's fitted values are "chosen".
 
 A parameter is {"value", "source"} and what its source asks for:
 
@@ -262,6 +262,8 @@ def _load(path, check):
             merged[key].update(value)
         else:
             merged[key] = value
+    if merged.get("reference", "") is None:
+        del merged["reference"]
     return merged
 
 

@@ -52,7 +52,7 @@ def record(model, item, binary=None):
     kernel = kernels.Kernel(item["name"],
                             kernels.GUESTS / item["variant"] / "vmlinux",
                             None, item["append"], built=True)
-    kernel.check()
+    kernel.check(model.cpus)
     storm = dict(model.storm, warmup_us=200, duration_us=300)
     words = storm_words(storm, range(model.cpus))
     with tempfile.TemporaryDirectory(dir=_made(PATTERNS)) as directory:

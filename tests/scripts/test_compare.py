@@ -253,6 +253,16 @@ class RefusedTest(ScriptTest):
         # Each bad kernel is named, in one go.
         self.refused(*self.kernel("one"), *self.kernel("two"), lines=2)
 
+    def test_kernel_for_fewer_cpus(self):
+        """The machine has 128, which is what a configuration must allow."""
+        config = self.dir / "one" / "config"
+        config.write_text("CONFIG_SMP=y\nCONFIG_NR_CPUS=127\n")
+        reason = self.refused(*self.kernel())
+        self.assertIn("built for 127 CPUs, the machine has 128", reason)
+        self.assertIn("--nr-cpus 128", reason)
+        config.write_text("CONFIG_SMP=y\nCONFIG_NR_CPUS=128\n")
+        self.compare(*self.kernel(), "--cpus", "16")
+
     def test_kernel_argument(self):
         one = self.dir / "one" / "vmlinux"
         for text, reason in ((f"a b={one}", "a plain name"),

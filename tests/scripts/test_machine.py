@@ -33,6 +33,9 @@ class MachineTest(ScriptTest):
             with self.subTest(path.name):
                 model = machine.Machine(path)
                 self.assertEqual(model.name, path.stem)
+                if model.reference is None:
+                    self.assertEqual(model.fitted(), [])
+                    continue
                 reference = refdata.Reference(model.reference)
                 for kernel in model.kernels:
                     if "column" in kernel:
@@ -90,6 +93,17 @@ class MachineTest(ScriptTest):
         item = child.contention["same-chip-ns"]
         self.assertEqual(item["source"], "chosen")
         self.assertIn("parent", item["note"])
+
+    def test_base_without_its_reference(self):
+        """Another machine: the published figures are not of this one."""
+        child = self.derived(lambda data: data.update(
+            reference=None,
+            kernels=[{"name": "a", "variant": "a", "append": ""}]))
+        self.assertIsNone(child.reference)
+        self.assertEqual(child.fitted(), [])
+        self.assertEqual(child.contention["same-chip-ns"]["source"], "chosen")
+        # A column needs a reference.
+        self.bad_derived(lambda data: data.update(reference=None), "column")
 
     def test_bad_base(self):
         self.bad_derived(lambda data: data.update(base="none"),
