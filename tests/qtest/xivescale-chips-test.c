@@ -18,43 +18,9 @@
 #include "libqtest.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
-
-/* A QEMU that takes what it must refuse would run for ever. */
-#define TIMEOUT_S       60
+#include "xivescale-refused.h"
 
 #define COMMON          "-bios /dev/null -nodefaults -S"
-
-static void set_timeout(gpointer opaque)
-{
-    alarm(TIMEOUT_S);
-}
-
-/* Run QEMU with @args: it must end after one line, with @words ('|') in it. */
-static void refused(const char *args, const char *words)
-{
-    g_autofree char *command = NULL;
-    g_autofree char *err = NULL;
-    g_auto(GStrv) word = g_strsplit(words, "|", 0);
-    const char *argv[] = { "/bin/sh", "-c", NULL, NULL };
-    int status;
-
-    command = g_strdup_printf("exec %s " COMMON " -display none %s </dev/null",
-                              getenv("QTEST_QEMU_BINARY"), args);
-    argv[2] = command;
-    g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL,
-                               G_SPAWN_STDOUT_TO_DEV_NULL, set_timeout, NULL,
-                               NULL, &err, &status, NULL));
-    g_test_message("%s: %s", args, err);
-    g_assert_true(WIFEXITED(status));
-    g_assert_cmpint(WEXITSTATUS(status), ==, 1);
-    g_assert_true(g_str_has_suffix(err, "\n"));
-    g_assert_true(strchr(err, '\n') == err + strlen(err) - 1);
-    for (unsigned i = 0; word[i]; i++) {
-        if (!strstr(err, word[i])) {
-            g_error("%s: no '%s' in: %s", args, word[i], err);
-        }
-    }
-}
 
 /*
  * The vCPUs must be numbered from 0 chip by chip, @threads[i] of chip i; each
@@ -165,7 +131,7 @@ static void test_no_list(void)
         g_autofree char *words = g_strdup_printf("chip-cores=%s:|for each "
                                                  "chip", bad[i]);
 
-        refused(args, words);
+        xs_refused(words, "%s", args);
     }
 }
 
@@ -197,13 +163,13 @@ static void test_contradictions(void)
         g_autofree char *args = g_strdup_printf(
             "-M powernv9,chip-cores=%s -smp %s", bad[i].list, bad[i].smp);
 
-        refused(args, bad[i].words);
+        xs_refused(bad[i].words, "%s", args);
     }
     /* What is said of big cores is said in big cores. */
-    refused("-M powernv10,big-core=on,chip-cores=12:10:10:12 "
-            "-smp 384,sockets=4,cores=12,threads=8",
-            "44 cores of 8 threads are 352 CPUs|says 384|"
-            "-smp 352,sockets=4,cores=12,threads=8,maxcpus=384");
+    xs_refused("44 cores of 8 threads are 352 CPUs|says 384|"
+               "-smp 352,sockets=4,cores=12,threads=8,maxcpus=384",
+               "-M powernv10,big-core=on,chip-cores=12:10:10:12 "
+               "-smp 384,sockets=4,cores=12,threads=8");
 }
 
 int main(int argc, char **argv)

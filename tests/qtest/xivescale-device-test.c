@@ -21,12 +21,10 @@
 #include "libqtest.h"
 #include "qobject/qdict.h"
 #include "qobject/qlist.h"
+#include "xivescale-refused.h"
 
 #define MACHINE         "-M powernv9 -smp 4,sockets=2,cores=2,threads=1"
 #define CLOCKS          MACHINE " -accel tcg,simtime=on"
-
-/* A QEMU that takes what it must refuse would run for ever. */
-#define TIMEOUT_S       60
 
 typedef struct Range {
     const char *name;
@@ -85,51 +83,6 @@ static const Range clock_ranges[] = {
     { "simtime-limit-ms", "0", "100000000", "-1", "100000001" },
 };
 
-static void set_timeout(gpointer opaque)
-{
-    alarm(TIMEOUT_S);
-}
-
-/*
- * Run QEMU with @args, which it must refuse in one line that contains all of
- * @words, separated by '|'.
- */
-static void refused(const char *words, const char *format, ...)
-    G_GNUC_PRINTF(2, 3);
-
-static void refused(const char *words, const char *format, ...)
-{
-    g_autofree char *args = NULL;
-    g_autofree char *command = NULL;
-    g_autofree char *err = NULL;
-    g_auto(GStrv) word = g_strsplit(words, "|", 0);
-    const char *argv[] = { "/bin/sh", "-c", NULL, NULL };
-    va_list ap;
-    int status;
-
-    va_start(ap, format);
-    args = g_strdup_vprintf(format, ap);
-    va_end(ap);
-    command = g_strdup_printf("exec %s -bios /dev/null -nodefaults "
-                              "-display none -S %s </dev/null",
-                              getenv("QTEST_QEMU_BINARY"), args);
-    argv[2] = command;
-    g_assert_true(g_spawn_sync(NULL, (char **)argv, NULL,
-                               G_SPAWN_STDOUT_TO_DEV_NULL, set_timeout, NULL,
-                               NULL, &err, &status, NULL));
-    g_test_message("%s: %s", args, err);
-
-    g_assert_true(WIFEXITED(status));
-    g_assert_cmpint(WEXITSTATUS(status), ==, 1);
-    g_assert_true(g_str_has_suffix(err, "\n"));
-    g_assert_true(strchr(err, '\n') == err + strlen(err) - 1);
-    for (unsigned i = 0; word[i]; i++) {
-        if (!strstr(err, word[i])) {
-            g_error("%s: no '%s' in: %s", args, word[i], err);
-        }
-    }
-}
-
 static void test_device_ranges(void)
 {
     for (unsigned i = 0; i < ARRAY_SIZE(device_ranges); i++) {
@@ -137,14 +90,15 @@ static void test_device_ranges(void)
         g_autofree char *words = g_strdup_printf("%s|%s|%s", r->name, r->min,
                                                  r->max);
 
-        refused(words, CLOCKS " -device contention,%s=%s", r->name, r->below);
+        xs_refused(words, CLOCKS " -device contention,%s=%s", r->name,
+                   r->below);
         if (r->above) {
-            refused(words, CLOCKS " -device contention,%s=%s", r->name,
-                    r->above);
+            xs_refused(words, CLOCKS " -device contention,%s=%s", r->name,
+                       r->above);
         }
     }
-    refused("filter-entries|power of two",
-            CLOCKS " -device contention,filter-entries=3");
+    xs_refused("filter-entries|power of two",
+               CLOCKS " -device contention,filter-entries=3");
 }
 
 static void test_device_rules(void)
@@ -155,12 +109,12 @@ static void test_device_rules(void)
         g_autofree char *words = g_strdup_printf("%s|%s", device_rules[i].name,
                                                  values);
 
-        refused(words, CLOCKS " -device contention,%s=best",
-                device_rules[i].name);
-        refused(words, CLOCKS " -device contention,%s=0",
-                device_rules[i].name);
-        refused(words, CLOCKS " -device contention,%s=",
-                device_rules[i].name);
+        xs_refused(words, CLOCKS " -device contention,%s=best",
+                   device_rules[i].name);
+        xs_refused(words, CLOCKS " -device contention,%s=0",
+                   device_rules[i].name);
+        xs_refused(words, CLOCKS " -device contention,%s=",
+                   device_rules[i].name);
     }
 }
 
@@ -172,44 +126,44 @@ static void test_device_no_numbers(void)
     };
 
     for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
-        refused("same-chip-ns|not a number|0 to 1000000 ns",
-                CLOCKS " -device contention,same-chip-ns=%s", bad[i]);
+        xs_refused("same-chip-ns|not a number|0 to 1000000 ns",
+                   CLOCKS " -device contention,same-chip-ns=%s", bad[i]);
     }
-    refused("same-chip-ns|picosecond|0 to 1000000 ns",
-            CLOCKS " -device contention,same-chip-ns=0.0005");
-    refused("cores-per-domain|integer|1 to 1024 cores",
-            CLOCKS " -device contention,cores-per-domain=1.5");
-    refused("same-chip-ns|out of range", CLOCKS
-            " -device contention,same-chip-ns=99999999999999999999999999");
-    refused("contention.same-chip|not found",
-            CLOCKS " -device contention,same-chip=57");
-    refused("region", CLOCKS " -device contention,region=on");
-    refused("attribution-entries|out of range|0 to 16777216",
-            CLOCKS " -device contention,attribution-entries=16777217");
-    refused("attribution-entries",
-            CLOCKS " -device contention,attribution-entries=-1");
-    refused("attribution-file|attribution-entries=0", CLOCKS
-            " -device contention,attribution-file=a,attribution-entries=0");
-    refused("record-us|out of range|1 to 10000 us",
-            CLOCKS " -device contention,record-us=0");
-    refused("record-us|out of range|1 to 10000 us",
-            CLOCKS " -device contention,record-us=10001");
-    refused("record-us", CLOCKS " -device contention,record-us=-1");
-    refused("record-start-us",
-            CLOCKS " -device contention,record-start-us=-1");
+    xs_refused("same-chip-ns|three decimals|0 to 1000000 ns",
+               CLOCKS " -device contention,same-chip-ns=0.0005");
+    xs_refused("cores-per-domain|integer|1 to 1024 cores",
+               CLOCKS " -device contention,cores-per-domain=1.5");
+    xs_refused("same-chip-ns|out of range", CLOCKS
+               " -device contention,same-chip-ns=99999999999999999999999999");
+    xs_refused("contention.same-chip|not found",
+               CLOCKS " -device contention,same-chip=57");
+    xs_refused("region", CLOCKS " -device contention,region=on");
+    xs_refused("attribution-entries|out of range|0 to 16777216",
+               CLOCKS " -device contention,attribution-entries=16777217");
+    xs_refused("attribution-entries",
+               CLOCKS " -device contention,attribution-entries=-1");
+    xs_refused("attribution-file|attribution-entries=0", CLOCKS
+               " -device contention,attribution-file=a,attribution-entries=0");
+    xs_refused("record-us|out of range|1 to 10000 us",
+               CLOCKS " -device contention,record-us=0");
+    xs_refused("record-us|out of range|1 to 10000 us",
+               CLOCKS " -device contention,record-us=10001");
+    xs_refused("record-us", CLOCKS " -device contention,record-us=-1");
+    xs_refused("record-start-us",
+               CLOCKS " -device contention,record-start-us=-1");
 }
 
 static void test_device_place(void)
 {
-    refused("second -device contention",
-            CLOCKS " -device contention -device contention");
-    refused("powernv9|powernv10",
-            "-M powernv8 -accel tcg,simtime=on -device contention");
-    refused("powernv9|powernv10",
-            "-M none -accel tcg,simtime=on -device contention");
-    refused("simtime=on", MACHINE " -accel tcg -device contention");
-    refused("simtime=on",
-            MACHINE " -accel tcg,simtime=off -device contention");
+    xs_refused("second -device contention",
+               CLOCKS " -device contention -device contention");
+    xs_refused("powernv9|powernv10",
+               "-M powernv8 -accel tcg,simtime=on -device contention");
+    xs_refused("powernv9|powernv10",
+               "-M none -accel tcg,simtime=on -device contention");
+    xs_refused("simtime=on", MACHINE " -accel tcg -device contention");
+    xs_refused("simtime=on",
+               MACHINE " -accel tcg,simtime=off -device contention");
 }
 
 static void check_param(QTestState *qts, const char *name, const char *value)
@@ -353,12 +307,12 @@ static void test_clock_ranges(void)
         g_autofree char *words = g_strdup_printf("%s|%s|%s", r->name, r->min,
                                                  r->max);
 
-        refused(words, CLOCKS ",%s=%s", r->name, r->below);
-        refused(words, CLOCKS ",%s=%s", r->name, r->above);
-        refused(words, CLOCKS ",%s=fast", r->name);
-        refused(words, CLOCKS ",%s=1.5", r->name);
-        refused(words, CLOCKS ",%s=", r->name);
-        refused(words, CLOCKS ",%s=99999999999999999999", r->name);
+        xs_refused(words, CLOCKS ",%s=%s", r->name, r->below);
+        xs_refused(words, CLOCKS ",%s=%s", r->name, r->above);
+        xs_refused(words, CLOCKS ",%s=fast", r->name);
+        xs_refused(words, CLOCKS ",%s=1.5", r->name);
+        xs_refused(words, CLOCKS ",%s=", r->name);
+        xs_refused(words, CLOCKS ",%s=99999999999999999999", r->name);
         g_string_append_printf(min, ",%s=%s", r->name, r->min);
         g_string_append_printf(max, ",%s=%s", r->name, r->max);
     }
@@ -370,15 +324,15 @@ static void test_clock_ranges(void)
 
 static void test_clock_others(void)
 {
-    refused("simtime|'on' or 'off'", MACHINE " -accel tcg,simtime=maybe");
-    refused("simtime-pace|not found", CLOCKS ",simtime-pace=1");
-    refused("simtime=on|-icount", CLOCKS " -icount shift=1");
-    refused("simtime=on|-icount",
-            MACHINE " -icount auto -accel tcg,simtime=on");
-    refused("simtime=on|thread=multi", CLOCKS ",thread=multi");
-    refused("simtime=on|thread=multi",
-            MACHINE " -accel tcg,thread=multi,simtime=on");
-    refused("thread|both", CLOCKS ",thread=both");
+    xs_refused("simtime|'on' or 'off'", MACHINE " -accel tcg,simtime=maybe");
+    xs_refused("simtime-pace|not found", CLOCKS ",simtime-pace=1");
+    xs_refused("simtime=on|-icount", CLOCKS " -icount shift=1");
+    xs_refused("simtime=on|-icount",
+               MACHINE " -icount auto -accel tcg,simtime=on");
+    xs_refused("simtime=on|thread=multi", CLOCKS ",thread=multi");
+    xs_refused("simtime=on|thread=multi",
+               MACHINE " -accel tcg,thread=multi,simtime=on");
+    xs_refused("thread|both", CLOCKS ",thread=both");
     /* This is what simtime=on means anyway. */
     qtest_quit(qtest_init(CLOCKS ",thread=single -S -bios /dev/null "
                           "-nodefaults -device contention"));

@@ -21,6 +21,24 @@ class BenchTest(ScriptTest):
         row, = json.loads(path.read_text())["rows"]
         self.assertTrue(row["reached"])
 
+    def test_limits_are_of_the_machine(self):
+        """8 s are what 128 threads may take, 30 s 352."""
+        run = self.run_script("bench", "--qemu", self.qemu, "--runs", "1",
+                              "--machine", "power10-4s", *self.kernel(),
+                              "boot")
+        self.assertRegex(run.stdout, r"^to init, 352 threads .*<= 30  ok\n$")
+        run = self.run_script("bench", "--qemu", self.qemu, "--runs", "1",
+                              "--machine", "power10-8s", *self.kernel(),
+                              "boot")
+        self.assertRegex(run.stdout, r"^to init, 1024 threads +\d\S+ s\n$")
+
+    def test_unreported(self):
+        """The stand-in leaves no attribution, as a broken simulator would."""
+        run = self.run_script("bench", "--qemu", self.qemu, "--runs", "1",
+                              *self.kernel(), "report", status=2)
+        self.assertIn("scripts/report failed", run.stderr)
+        self.assertIn("attribution.json", run.stderr)
+
     def test_unmodelled(self):
         """A storm that was not modelled is no measurement."""
         run = self.run_script("bench", "--qemu", self.qemu, "--runs", "1",

@@ -93,7 +93,7 @@ static void json_topology(ContentionJson *json, const ContentionModel *model)
 static void json_breakdown(ContentionJson *json, const ContentionModel *model,
                            const ContentionRegion *region)
 {
-    const ContentionSums *s = &model->attribution->total;
+    const ContentionSums *s = &contention_attribution_tables(model)->total;
     ContentionTime rest = (region->end - region->start) * model->map.nr_cpus;
     ContentionTime fabric = 0;
 

@@ -3,6 +3,12 @@
  *
  * Attribution of the contention model: enters what accesses have cost into
  * tables of lines and of accesses.
+ *
+ * The tables are larger than the host's caches, and an access finds nothing
+ * there that it needs. So accesses are logged, and entered many at a time:
+ * what several of them need is fetched at once, and the rest of the model
+ * keeps its place in the caches meanwhile. Whoever reads the tables has the
+ * log entered first.
  */
 
 #include "hw/intc/contention/port.h"
@@ -12,6 +18,29 @@
 #define MIN_RECORDS     256
 /* The record of a line for which there is no room */
 #define NO_RECORD       UINT32_MAX
+/* Accesses logged before they are entered, and those fetched for at a time */
+#define LOG_ENTRIES     512u
+#define LOG_BATCH       16u
+
+/**
+ * struct LogEntry - an access that is to be entered
+ * @request: what was asked for
+ * @result: what it cost; not of one that was given up
+ * @given_up: it is a store conditional that was given up
+ * @stall: of a thread, ps
+ * @line: number of the LineRecord, or NO_RECORD
+ * @longest_queue: of the line, at that time
+ * @hash: of the AccessKey
+ */
+struct LogEntry {
+    ContentionRequest request;
+    ContentionResult result;
+    bool given_up;
+    ContentionTime stall;
+    uint32_t line;
+    unsigned longest_queue;
+    uint64_t hash;
+};
 
 ContentionTime contention_sums_stall(const ContentionSums *s)
 {
@@ -52,9 +81,7 @@ void contention_sums_add(ContentionSums *s, const ContentionSums *more)
     s->longest_queue = MAX(s->longest_queue, more->longest_queue);
 }
 
-/* Enters one access; returns the stall of a thread. */
-static ContentionTime sums_count(ContentionSums *s, bool dma,
-                                 const ContentionResult *r)
+static void sums_count(ContentionSums *s, bool dma, const ContentionResult *r)
 {
     if (contention_is_transfer(r)) {
         bool exclusive = r->kind != CONTENTION_SHARED_LOAD &&
@@ -80,9 +107,7 @@ static ContentionTime sums_count(ContentionSums *s, bool dma,
     }
     if (dma) {
         s->dma_time += r->waited + r->transfer;
-        return 0;
     }
-    return r->waited + r->transfer;
 }
 
 static void sums_give_up(ContentionSums *s, ContentionTime waited)
@@ -123,10 +148,10 @@ static bool key_equal(const AccessKey *a, const AccessKey *b)
 
 /* The slot of @key: it holds its number, or is where it belongs. */
 static uint32_t *slot_find(const ContentionAttribution *a,
-                           const AccessKey *key)
+                           const AccessKey *key, uint64_t hash)
 {
     size_t mask = ((size_t)1 << a->slot_bits) - 1;
-    size_t slot = key_hash(key) >> (64 - a->slot_bits);
+    size_t slot = hash >> (64 - a->slot_bits);
 
     while (a->slots[slot] &&
            !key_equal(&access_record(a, a->slots[slot])->key, key)) {
@@ -141,12 +166,14 @@ static void slots_grow(ContentionAttribution *a)
     g_free(a->slots);
     a->slots = g_new0(uint32_t, (size_t)1 << a->slot_bits);
     for (uint32_t number = 1; number <= a->accesses.n; number++) {
-        *slot_find(a, &access_record(a, number)->key) = number;
+        const AccessKey *key = &access_record(a, number)->key;
+
+        *slot_find(a, key, key_hash(key)) = number;
     }
 }
 
-/* NULL when there is no room. */
-static LineRecord *find_line(ContentionAttribution *a, ContentionLine *line)
+/* The number of the line's record, or NO_RECORD */
+static uint32_t line_number(ContentionAttribution *a, ContentionLine *line)
 {
     ContentionTraffic *t = line->traffic;
 
@@ -159,30 +186,35 @@ static LineRecord *find_line(ContentionAttribution *a, ContentionLine *line)
             line_record(a, t->record)->key = line->key;
         }
     }
-    return t->record == NO_RECORD ? NULL : line_record(a, t->record);
+    return t->record;
 }
 
-/* NULL when there is no room, or the line has no record. */
-static AccessRecord *find_access(ContentionAttribution *a,
-                                 const ContentionTraffic *t,
-                                 const ContentionRequest *request)
+static AccessKey entry_key(const LogEntry *e)
 {
-    AccessKey key = {
+    const ContentionRequest *request = &e->request;
+
+    return (AccessKey) {
         .pc = request->dma ? request->who : request->origin.pc,
         .ea = request->dma ? 0 : request->origin.ea,
         .size = request->dma ? 0 : request->origin.size,
         .user = !request->dma && request->origin.user,
-        .line = t->record,
+        .line = e->line,
         .kind = (request->dma ? ACCESS_DMA : 0) |
                 (request->store ? ACCESS_STORE : 0) |
                 (request->conditional ? ACCESS_CONDITIONAL : 0),
     };
+}
+
+/* NULL when there is no room, or the line has no record. */
+static AccessRecord *find_access(ContentionAttribution *a, const LogEntry *e)
+{
+    AccessKey key = entry_key(e);
     uint32_t *slot, number;
 
-    if (t->record == NO_RECORD) {
+    if (e->line == NO_RECORD) {
         return NULL;
     }
-    slot = slot_find(a, &key);
+    slot = slot_find(a, &key, e->hash);
     if (*slot) {
         return access_record(a, *slot);
     }
@@ -198,65 +230,141 @@ static AccessRecord *find_access(ContentionAttribution *a,
     return access_record(a, number);
 }
 
-/*
- * The sums that an access of @domain belongs to, besides the total. Counts
- * the access where it is counted by domain and chip.
- */
-static void find_sums(ContentionModel *model, ContentionLine *line,
-                      const ContentionRequest *request, ContentionTime stall,
-                      ContentionSums **line_sums, ContentionSums **access_sums)
+static void sums_enter(ContentionSums *s, const LogEntry *e)
+{
+    if (e->given_up) {
+        sums_give_up(s, e->stall);
+    } else {
+        sums_count(s, e->request.dma, &e->result);
+    }
+}
+
+static void flow_enter(const ContentionModel *model, const LogEntry *e)
 {
     ContentionAttribution *a = model->attribution;
+    const ContentionRequest *request = &e->request;
+    unsigned to = request->dma ? request->who
+                               : contention_cpu_chip(model, request->who);
+    unsigned from = model->map.domain_chip[e->result.from];
+    ContentionFlow *flow = &a->flows[(request->dma * a->nr_chips + from) *
+                                     a->nr_chips + to];
+
+    flow->count++;
+    flow->time += e->result.transfer;
+    flow->waited += e->result.waited;
+}
+
+static void enter(const ContentionModel *model, const LogEntry *e)
+{
+    ContentionAttribution *a = model->attribution;
+    const ContentionRequest *request = &e->request;
     unsigned holder = request->dma ? model->map.nr_domains + request->who
                                    : model->map.cpu_domain[request->who];
     unsigned chip = model->map.domain_chip[holder];
-    LineRecord *l = find_line(a, line);
-    AccessRecord *r = find_access(a, line->traffic, request);
+    ContentionSums *line_sums = &a->dropped_line;
+    AccessRecord *r = find_access(a, e);
 
-    if (l) {
+    if (e->line != NO_RECORD) {
+        LineRecord *l = line_record(a, e->line);
+
         l->counts[(request->store ? a->nr_holders : 0) + holder]++;
-        *line_sums = &l->sums;
-    } else {
-        *line_sums = &a->dropped_line;
+        line_sums = &l->sums;
     }
+    sums_enter(&a->total, e);
+    sums_enter(line_sums, e);
     if (r) {
         access_by_chip(r)[chip].count++;
-        access_by_chip(r)[chip].stall += stall;
+        access_by_chip(r)[chip].stall += e->stall;
         contention_set_add(access_domains(a, r), holder);
-        *access_sums = &r->sums;
+        sums_enter(&r->sums, e);
     } else {
         a->dropped_accesses++;
-        *access_sums = &a->dropped_access;
+        sums_enter(&a->dropped_access, e);
     }
+    if (e->given_up) {
+        return;
+    }
+    if (contention_is_transfer(&e->result)) {
+        flow_enter(model, e);
+    }
+    /* The line's own count also knows those that were given up. */
+    line_sums->longest_queue = MAX(line_sums->longest_queue,
+                                   e->longest_queue);
+    a->total.longest_queue = MAX(a->total.longest_queue, e->longest_queue);
+}
+
+static void prefetch(const void *start, size_t size)
+{
+    for (size_t i = 0; i < size; i += 64) {
+        __builtin_prefetch((const char *)start + i, 1);
+    }
+}
+
+static void enter_batch(const ContentionModel *model, LogEntry *e, unsigned n)
+{
+    ContentionAttribution *a = model->attribution;
+
+    for (unsigned i = 0; i < n; i++) {
+        AccessKey key = entry_key(&e[i]);
+
+        e[i].hash = key_hash(&key);
+        prefetch(&a->slots[e[i].hash >> (64 - a->slot_bits)], 1);
+        if (e[i].line != NO_RECORD) {
+            prefetch(line_record(a, e[i].line), a->lines.stride);
+        }
+    }
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t number = a->slots[e[i].hash >> (64 - a->slot_bits)];
+
+        /* Most often it is this record; to be wrong costs nothing. */
+        if (number) {
+            prefetch(access_record(a, number), a->accesses.stride);
+        }
+    }
+    for (unsigned i = 0; i < n; i++) {
+        enter(model, &e[i]);
+    }
+}
+
+ContentionAttribution *contention_attribution_tables(
+    const ContentionModel *model)
+{
+    ContentionAttribution *a = model->attribution;
+
+    if (a) {
+        for (unsigned i = 0; i < a->logged; i += LOG_BATCH) {
+            enter_batch(model, &a->log[i], MIN(LOG_BATCH, a->logged - i));
+        }
+        a->logged = 0;
+    }
+    return a;
+}
+
+static LogEntry *log_add(ContentionModel *model, ContentionLine *line,
+                         const ContentionRequest *request)
+{
+    ContentionAttribution *a = model->attribution;
+    LogEntry *e;
+
+    if (a->logged == LOG_ENTRIES) {
+        contention_attribution_tables(model);
+    }
+    e = &a->log[a->logged++];
+    e->request = *request;
+    e->line = line_number(a, line);
+    e->longest_queue = line->traffic->longest_queue;
+    return e;
 }
 
 void contention_attribute(ContentionModel *model, ContentionLine *line,
                           const ContentionRequest *request,
                           const ContentionResult *r)
 {
-    ContentionAttribution *a = model->attribution;
-    ContentionSums *line_sums, *access_sums;
-    ContentionTime stall = sums_count(&a->total, request->dma, r);
+    LogEntry *e = log_add(model, line, request);
 
-    find_sums(model, line, request, stall, &line_sums, &access_sums);
-    sums_count(line_sums, request->dma, r);
-    sums_count(access_sums, request->dma, r);
-    if (contention_is_transfer(r)) {
-        unsigned to = request->dma ? request->who
-                                   : contention_cpu_chip(model, request->who);
-        unsigned from = model->map.domain_chip[r->from];
-        ContentionFlow *flow = &a->flows[(request->dma * a->nr_chips + from) *
-                                         a->nr_chips + to];
-
-        flow->count++;
-        flow->time += r->transfer;
-        flow->waited += r->waited;
-    }
-    /* The line's own count also knows those that were given up. */
-    line_sums->longest_queue = MAX(line_sums->longest_queue,
-                                   line->traffic->longest_queue);
-    a->total.longest_queue = MAX(a->total.longest_queue,
-                                 line->traffic->longest_queue);
+    e->result = *r;
+    e->given_up = false;
+    e->stall = request->dma ? 0 : r->waited + r->transfer;
 }
 
 void contention_attribute_given_up(ContentionModel *model,
@@ -264,12 +372,10 @@ void contention_attribute_given_up(ContentionModel *model,
                                    const ContentionRequest *request,
                                    ContentionTime waited)
 {
-    ContentionSums *line_sums, *access_sums;
+    LogEntry *e = log_add(model, line, request);
 
-    find_sums(model, line, request, waited, &line_sums, &access_sums);
-    sums_give_up(&model->attribution->total, waited);
-    sums_give_up(line_sums, waited);
-    sums_give_up(access_sums, waited);
+    e->given_up = true;
+    e->stall = waited;
 }
 
 void contention_attribute_event(ContentionModel *model, unsigned from_chip,
@@ -289,7 +395,7 @@ void contention_attribute_event(ContentionModel *model, unsigned from_chip,
 const ContentionFlow *contention_flow(const ContentionModel *model, bool dma,
                                       unsigned from, unsigned to)
 {
-    const ContentionAttribution *a = model->attribution;
+    const ContentionAttribution *a = contention_attribution_tables(model);
 
     return a ? &a->flows[(dma * a->nr_chips + from) * a->nr_chips + to] : NULL;
 }
@@ -315,6 +421,7 @@ void contention_attribution_destroy(ContentionModel *model)
         g_free(a->lines.records);
         g_free(a->accesses.records);
         g_free(a->slots);
+        g_free(a->log);
         g_free(a->flows);
         g_free(a->events);
         g_free(a);
@@ -357,6 +464,7 @@ void contention_set_attribution(ContentionModel *model, unsigned entries)
                          a->set_words * sizeof(uint64_t);
     a->slot_bits = MIN_SLOT_BITS;
     a->slots = g_new0(uint32_t, (size_t)1 << a->slot_bits);
+    a->log = g_new(LogEntry, LOG_ENTRIES);
     a->flows = g_new0(ContentionFlow, 2 * a->nr_chips * a->nr_chips);
     a->events = g_new0(ContentionFlow, a->nr_chips * a->nr_chips);
     model->attribution = a;

@@ -254,7 +254,7 @@ ContentionRanking *contention_ranking_new(const ContentionModel *model,
                                           ContentionAddressFn *address,
                                           void *opaque)
 {
-    const ContentionAttribution *a = model->attribution;
+    const ContentionAttribution *a = contention_attribution_tables(model);
     g_autofree unsigned *line_rank = NULL;
     g_autofree unsigned *instruction = NULL;
     ContentionRanking *r;

@@ -48,6 +48,8 @@ typedef struct Table {
     uint32_t max;           /* for which there is memory */
 } Table;
 
+typedef struct LogEntry LogEntry;
+
 struct ContentionAttribution {
     uint32_t entries;       /* the limit of each table */
     unsigned nr_chips;
@@ -57,6 +59,8 @@ struct ContentionAttribution {
     Table accesses;
     uint32_t *slots;        /* numbers of accesses, from 1; 0: empty */
     unsigned slot_bits;
+    LogEntry *log;          /* accesses that are not in the tables yet */
+    unsigned logged;
     ContentionSums total;
     ContentionSums dropped_line;
     ContentionSums dropped_access;
@@ -65,6 +69,10 @@ struct ContentionAttribution {
     ContentionFlow *flows;      /* [dma][from chip][to chip] */
     ContentionFlow *events;     /* [from chip][target chip] */
 };
+
+/* The tables with all that was logged, NULL without attribution */
+ContentionAttribution *contention_attribution_tables(
+    const ContentionModel *model);
 
 static inline LineRecord *line_record(const ContentionAttribution *a,
                                       uint32_t number)
