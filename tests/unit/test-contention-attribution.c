@@ -78,12 +78,12 @@ static ContentionTime access_at(ContentionModel *m, unsigned cpu, bool store,
 static void expect(const ContentionSums *s, uint64_t same_chip,
                    uint64_t cross_chip, int transfer, int waited, int merged)
 {
-    g_assert_cmpuint(s->transfers[CONTENTION_SAME_DOMAIN], ==, 0);
-    g_assert_cmpuint(s->transfers[CONTENTION_SAME_CHIP], ==, same_chip);
-    g_assert_cmpuint(s->transfers[CONTENTION_CROSS_CHIP], ==, cross_chip);
+    g_assert_cmpuint(s->moves[CONTENTION_SAME_DOMAIN].count, ==, 0);
+    g_assert_cmpuint(s->moves[CONTENTION_SAME_CHIP].count, ==, same_chip);
+    g_assert_cmpuint(s->moves[CONTENTION_CROSS_CHIP].count, ==, cross_chip);
     g_assert_cmpuint(contention_sums_transfers(s), ==, same_chip + cross_chip);
-    g_assert_cmpint(s->transfer_time[CONTENTION_SAME_CHIP] +
-                    s->transfer_time[CONTENTION_CROSS_CHIP], ==,
+    g_assert_cmpint(s->moves[CONTENTION_SAME_CHIP].time +
+                    s->moves[CONTENTION_CROSS_CHIP].time, ==,
                     transfer * NS);
     g_assert_cmpint(s->waited, ==, waited * NS);
     g_assert_cmpint(s->merged, ==, merged * NS);
@@ -409,7 +409,7 @@ static void check_sums(const ContentionSums *s, const ContentionStats *stats)
                            stats->given_up_time;
 
     for (unsigned d = 0; d < CONTENTION_DISTANCES; d++) {
-        g_assert_cmpuint(s->transfers[d], ==, stats->transfers[d]);
+        g_assert_cmpuint(s->moves[d].count, ==, stats->transfers[d]);
         stall += stats->transfer_stall[d];
     }
     g_assert_cmpint(contention_sums_stall(s), ==, stall);
@@ -428,13 +428,13 @@ static void add_sums(ContentionSums *s, const ContentionSums *more)
 {
     const uint64_t *from = (const uint64_t *)more;
     uint64_t *to = (uint64_t *)s;
-    /* all fields but the last are 64 bits wide, and are added up */
-    unsigned n = offsetof(ContentionSums, longest_queue) / sizeof(*to);
+    uint64_t longest = MAX(s->longest_queue, more->longest_queue);
 
-    for (unsigned i = 0; i < n; i++) {
+    /* all fields are 64 bits wide, and all but one are added up */
+    for (unsigned i = 0; i < sizeof(*s) / sizeof(*to); i++) {
         to[i] += from[i];
     }
-    s->longest_queue = MAX(s->longest_queue, more->longest_queue);
+    s->longest_queue = longest;
 }
 
 static void check_totals(const ContentionModel *m, uint64_t first)

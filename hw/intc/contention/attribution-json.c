@@ -41,12 +41,12 @@ static void json_sums(ContentionJson *json, const ContentionModel *model,
     contention_json_time(json, "stall_ns", contention_sums_stall(s));
     contention_json_open(json, "transfers", '[');
     for (unsigned i = 0; i < n; i++) {
-        contention_json_count(json, NULL, s->transfers[i]);
+        contention_json_count(json, NULL, s->moves[i].count);
     }
     contention_json_close(json, ']');
     contention_json_open(json, "transfer_ns", '[');
     for (unsigned i = 0; i < n; i++) {
-        contention_json_time(json, NULL, s->transfer_time[i]);
+        contention_json_time(json, NULL, s->moves[i].time);
     }
     contention_json_close(json, ']');
     count_unless_zero(json, "waits", s->waits);
@@ -106,7 +106,7 @@ static void json_breakdown(ContentionJson *json, const ContentionModel *model,
     contention_json_time(json, "polls_ns", region->poll_time);
     contention_json_open(json, "transfer_ns", '[');
     for (unsigned i = 0; i < nr_distances(model); i++) {
-        contention_json_time(json, NULL, s->transfer_time[i]);
+        contention_json_time(json, NULL, s->moves[i].time);
     }
     contention_json_close(json, ']');
     contention_json_time(json, "wait_ns", s->waited);

@@ -47,7 +47,7 @@ ContentionTime contention_sums_stall(const ContentionSums *s)
     ContentionTime stall = s->waited + s->merged + s->given_up_time;
 
     for (unsigned i = 0; i < CONTENTION_DISTANCES; i++) {
-        stall += s->transfer_time[i];
+        stall += s->moves[i].time;
     }
     return stall;
 }
@@ -57,7 +57,7 @@ uint64_t contention_sums_transfers(const ContentionSums *s)
     uint64_t n = 0;
 
     for (unsigned i = 0; i < CONTENTION_DISTANCES; i++) {
-        n += s->transfers[i];
+        n += s->moves[i].count;
     }
     return n;
 }
@@ -65,8 +65,8 @@ uint64_t contention_sums_transfers(const ContentionSums *s)
 void contention_sums_add(ContentionSums *s, const ContentionSums *more)
 {
     for (unsigned i = 0; i < CONTENTION_DISTANCES; i++) {
-        s->transfers[i] += more->transfers[i];
-        s->transfer_time[i] += more->transfer_time[i];
+        s->moves[i].count += more->moves[i].count;
+        s->moves[i].time += more->moves[i].time;
     }
     s->waits += more->waits;
     s->waited += more->waited;
@@ -93,8 +93,8 @@ static void sums_count(ContentionSums *s, bool dma, const ContentionResult *r)
             s->dma_waits += r->waited > 0;
             s->dma_waited += r->waited;
         } else {
-            s->transfers[r->distance]++;
-            s->transfer_time[r->distance] += r->transfer;
+            s->moves[r->distance].count++;
+            s->moves[r->distance].time += r->transfer;
             s->waits += r->waited > 0;
             s->waited += r->waited;
         }
@@ -254,12 +254,24 @@ static void flow_enter(const ContentionModel *model, const LogEntry *e)
     flow->waited += e->result.waited;
 }
 
+static unsigned request_holder(const ContentionModel *model,
+                               const ContentionRequest *request)
+{
+    return request->dma ? model->map.nr_domains + request->who
+                        : model->map.cpu_domain[request->who];
+}
+
+static uint64_t *line_count(const ContentionModel *model, LineRecord *l,
+                            const ContentionRequest *request)
+{
+    return &l->counts[(request->store ? model->attribution->nr_holders : 0) +
+                      request_holder(model, request)];
+}
+
 static void enter(const ContentionModel *model, const LogEntry *e)
 {
     ContentionAttribution *a = model->attribution;
-    const ContentionRequest *request = &e->request;
-    unsigned holder = request->dma ? model->map.nr_domains + request->who
-                                   : model->map.cpu_domain[request->who];
+    unsigned holder = request_holder(model, &e->request);
     unsigned chip = model->map.domain_chip[holder];
     ContentionSums *line_sums = &a->dropped_line;
     AccessRecord *r = find_access(a, e);
@@ -267,7 +279,7 @@ static void enter(const ContentionModel *model, const LogEntry *e)
     if (e->line != NO_RECORD) {
         LineRecord *l = line_record(a, e->line);
 
-        l->counts[(request->store ? a->nr_holders : 0) + holder]++;
+        (*line_count(model, l, &e->request))++;
         line_sums = &l->sums;
     }
     sums_enter(&a->total, e);
@@ -293,11 +305,12 @@ static void enter(const ContentionModel *model, const LogEntry *e)
     a->total.longest_queue = MAX(a->total.longest_queue, e->longest_queue);
 }
 
-static void prefetch(const void *start, size_t size)
+/* Only a hint: what of a record most accesses need */
+static void prefetch(const void *record, const void *rest)
 {
-    for (size_t i = 0; i < size; i += 64) {
-        __builtin_prefetch((const char *)start + i, 1);
-    }
+    __builtin_prefetch(record, 1);
+    __builtin_prefetch((const char *)record + 64, 1);
+    __builtin_prefetch(rest, 1);
 }
 
 static void enter_batch(const ContentionModel *model, LogEntry *e, unsigned n)
@@ -308,9 +321,11 @@ static void enter_batch(const ContentionModel *model, LogEntry *e, unsigned n)
         AccessKey key = entry_key(&e[i]);
 
         e[i].hash = key_hash(&key);
-        prefetch(&a->slots[e[i].hash >> (64 - a->slot_bits)], 1);
+        __builtin_prefetch(&a->slots[e[i].hash >> (64 - a->slot_bits)], 1);
         if (e[i].line != NO_RECORD) {
-            prefetch(line_record(a, e[i].line), a->lines.stride);
+            LineRecord *l = line_record(a, e[i].line);
+
+            prefetch(l, line_count(model, l, &e[i].request));
         }
     }
     for (unsigned i = 0; i < n; i++) {
@@ -318,7 +333,9 @@ static void enter_batch(const ContentionModel *model, LogEntry *e, unsigned n)
 
         /* Most often it is this record; to be wrong costs nothing. */
         if (number) {
-            prefetch(access_record(a, number), a->accesses.stride);
+            AccessRecord *r = access_record(a, number);
+
+            prefetch(r, access_domains(a, r));
         }
     }
     for (unsigned i = 0; i < n; i++) {

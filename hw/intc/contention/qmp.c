@@ -74,8 +74,8 @@ static ContentionCost *cost(const ContentionModel *model,
     intList **transfer = &c->transfer;
 
     for (unsigned i = 0; i < nr_distances(model); i++) {
-        QAPI_LIST_APPEND(transfers, s->transfers[i]);
-        QAPI_LIST_APPEND(transfer, s->transfer_time[i]);
+        QAPI_LIST_APPEND(transfers, s->moves[i].count);
+        QAPI_LIST_APPEND(transfer, s->moves[i].time);
     }
     c->stall = contention_sums_stall(s);
     c->waits = s->waits;

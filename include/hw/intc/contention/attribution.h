@@ -25,35 +25,46 @@
 #define CONTENTION_MAX_ATTRIBUTION  (1u << 24)
 
 /**
+ * struct ContentionMoves - transfers to threads, over one distance
+ * @count: of them
+ * @time: the parts of their stalls that are the transfer, in ps
+ */
+typedef struct ContentionMoves {
+    uint64_t count;
+    ContentionTime time;
+} ContentionMoves;
+
+/**
  * struct ContentionSums - what accesses have cost; times in ps
- * @transfers: transfers to threads, by distance
- * @transfer_time: the parts of their stalls that are the transfer
- * @waits: those which had to wait for the line first
+ * @waits: transfers which had to wait for the line first
  * @waited: ... and for how long
+ * @longest_queue: most exclusive requests of the line, one of these included,
+ *                 when one of these was served
  * @merges: accesses that waited for a fetch of their own domain
  * @merged: ... and for how long
+ * @moves: by distance
  * @given_up: stores conditional that lost their reservation while waiting
  * @given_up_time: ... and how long they had waited
  * @dma: transfers to interrupt controllers
  * @dma_waits, @dma_waited: those of them that had to wait; no thread stalls
  * @dma_time: time of all accesses of the controllers, waiting included
- * @longest_queue: most exclusive requests of the line, one of these included,
- *                 when one of these was served
+ *
+ * What most accesses need comes first: there are more sums than the host's
+ * caches hold.
  */
 typedef struct ContentionSums {
-    uint64_t transfers[CONTENTION_DISTANCES];
-    ContentionTime transfer_time[CONTENTION_DISTANCES];
     uint64_t waits;
     ContentionTime waited;
+    uint64_t longest_queue;
     uint64_t merges;
     ContentionTime merged;
+    ContentionMoves moves[CONTENTION_DISTANCES];
     uint64_t given_up;
     ContentionTime given_up_time;
     uint64_t dma;
     uint64_t dma_waits;
     ContentionTime dma_waited;
     ContentionTime dma_time;
-    unsigned longest_queue;
 } ContentionSums;
 
 /** contention_sums_stall: time for which threads stalled, in ps. */
