@@ -32,30 +32,46 @@ static G_NORETURN void simtime_leave(CPUState *cpu)
     cpu_loop_exit(cpu);
 }
 
-/* As cpu_loop_exit_restore(), without a search for the block. */
-static G_NORETURN void simtime_leave_access(SimVCPU *v,
-                                            const TranslationBlock *tb,
-                                            uintptr_t retaddr)
+/**
+ * struct SimtimePlace - where in a block a vCPU is
+ * @pc: as the vCPU has it
+ * @left: instructions, as the counter of the vCPU has them
+ */
+typedef struct SimtimePlace {
+    vaddr pc;
+    uint16_t left;
+} SimtimePlace;
+
+static SimtimePlace simtime_place(CPUState *cpu)
 {
-    cpu_restore_state_from_tb(v->cpu, (TranslationBlock *)tb, retaddr);
-    simtime_leave(v->cpu);
+    return (SimtimePlace) {
+        .pc = cpu->cc->get_pc(cpu),
+        .left = cpu->neg.icount_decr.u16.low,
+    };
+}
+
+static void simtime_set_place(CPUState *cpu, const SimtimePlace *place)
+{
+    cpu->cc->set_pc(cpu, place->pc);
+    cpu->neg.icount_decr.u16.low = place->left;
 }
 
 /*
  * Say in @request which instruction it is. The block knows only by putting
  * the vCPU back to it; that must not last, since the instruction may go on.
+ * Returns the place to which the vCPU must be put to make it again.
  */
-static void simtime_locate(CPUState *cpu, const TranslationBlock *tb,
-                           uintptr_t retaddr, SimtimeRequest *request)
+static SimtimePlace simtime_locate(CPUState *cpu, const TranslationBlock *tb,
+                                   uintptr_t retaddr, SimtimeRequest *request)
 {
-    vaddr pc = cpu->cc->get_pc(cpu);
-    uint16_t icount = cpu->neg.icount_decr.u16.low;
+    SimtimePlace now = simtime_place(cpu), again;
 
     cpu_restore_state_from_tb(cpu, (TranslationBlock *)tb, retaddr);
-    request->pc = cpu->cc->get_pc(cpu);
+    again = simtime_place(cpu);
+    request->pc = again.pc;
     request->user = simtime.target && simtime.target->user(cpu);
-    cpu->cc->set_pc(cpu, pc);
-    cpu->neg.icount_decr.u16.low = icount;
+    simtime_set_place(cpu, &now);
+    return again;
 }
 
 /*
@@ -69,6 +85,8 @@ static void simtime_access_slow(SimVCPU *v, SimtimeRequest *request,
                                 const TranslationBlock *tb, int64_t now,
                                 uintptr_t retaddr)
 {
+    SimtimePlace again;
+
     if (v->granted == request->line) {
         v->granted = 0;
         if (request->kind != SIMTIME_LOAD) {
@@ -80,14 +98,14 @@ static void simtime_access_slow(SimVCPU *v, SimtimeRequest *request,
                            request->kind != SIMTIME_LOAD, now)) {
         return;
     }
-    simtime_locate(v->cpu, tb, retaddr, request);
+    again = simtime_locate(v->cpu, tb, retaddr, request);
     if (now > simtime.horizon) {
         v->pending = *request;
-        simtime_leave_access(v, tb, retaddr);
+    } else if (simtime_make_access(v, request, now)) {
+        return;
     }
-    if (!simtime_make_access(v, request, now)) {
-        simtime_leave_access(v, tb, retaddr);
-    }
+    simtime_set_place(v->cpu, &again);
+    simtime_leave(v->cpu);
 }
 
 /* Time of the instruction that is number @info says in @tb, now executing. */
