@@ -32,6 +32,9 @@ typedef struct Position {
 /*
  * @access: an operation's access is under way, to be completed at its time
  * @left: of the interrupted "send", time to its next operation, ps
+ * @asserted, @queued: P and Q of the source of its interrupt: it has not been
+ *                     ended, and another trigger has come meanwhile
+ * @ended: the interrupt under way has been
  * @calls: made, @done: by it, of those the target has handled
  * @polled: line on which it is parked, or -1; @polled_at: last iteration
  */
@@ -42,6 +45,9 @@ typedef struct Thread {
     bool access;
     bool blocked;
     bool polling;
+    bool asserted;
+    bool queued;
+    bool ended;
     unsigned pending;
     ContentionTime left;
     uint64_t calls;
@@ -240,6 +246,7 @@ static void handle_begin(Replay *r, unsigned cpu, ContentionTime now)
 
     t->pending--;
     t->handling = true;
+    t->ended = false;
     choose_variant(r, r->pattern->handle, r->handle_weight, &t->handle);
     thread_next(r, cpu, now);
 }
@@ -294,6 +301,42 @@ static void complete(Replay *r, unsigned cpu, ContentionTime now)
     thread_next(r, cpu, now);
 }
 
+static void notify(Replay *r, unsigned from, unsigned source, unsigned target,
+                   ContentionTime now)
+{
+    event_add(r, contention_fabric_trigger(r->model, from, source,
+                     contention_cpu_chip(r->model, target), now, NULL),
+              (Event) { .deliver = true, .cpu = target });
+}
+
+static void trigger(Replay *r, unsigned cpu, unsigned source,
+                    ContentionTime now)
+{
+    unsigned target = r->threads[cpu].target;
+    Thread *t = &r->threads[target];
+
+    if (t->asserted) {
+        t->queued = true;
+        return;
+    }
+    t->asserted = true;
+    notify(r, contention_cpu_chip(r->model, cpu), source, target, now);
+}
+
+/* What was queued is a trigger of its own, by who ends the interrupt. */
+static void end_interrupt(Replay *r, unsigned cpu, unsigned source,
+                          ContentionTime now)
+{
+    Thread *t = &r->threads[cpu];
+
+    t->ended = true;
+    t->asserted = t->queued;
+    if (t->queued) {
+        t->queued = false;
+        notify(r, contention_cpu_chip(r->model, cpu), source, cpu, now);
+    }
+}
+
 /* A thread comes to its next operation. */
 static void thread_step(Replay *r, unsigned cpu, ContentionTime now)
 {
@@ -313,16 +356,20 @@ static void thread_step(Replay *r, unsigned cpu, ContentionTime now)
     case REPLAY_MMIO:
         stall = contention_fabric_mmio(r->model, cpu, at_chip(r, cpu, op->at),
                                        op->line);
+        if (t->handling && !t->ended &&
+            (op->line == CONTENTION_ESB_LOAD ||
+             op->line == CONTENTION_ESB_STORE)) {
+            end_interrupt(r, cpu, at_chip(r, cpu, op->at), now);
+        }
         break;
     case REPLAY_TRIGGER:
         t->calls++;
-        event_add(r, contention_fabric_trigger(r->model,
-                         contention_cpu_chip(r->model, cpu),
-                         at_chip(r, cpu, op->at),
-                         contention_cpu_chip(r->model, t->target), now, NULL),
-                  (Event) { .deliver = true, .cpu = t->target });
+        trigger(r, cpu, at_chip(r, cpu, op->at), now);
         break;
     case REPLAY_END:
+        if (t->handling && !t->ended) {
+            end_interrupt(r, cpu, contention_cpu_chip(r->model, cpu), now);
+        }
         if (!t->handling) {
             choose_variant(r, r->pattern->send, r->send_weight, &t->send);
             thread_next(r, cpu, now);

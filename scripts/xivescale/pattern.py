@@ -14,7 +14,7 @@ _ENTRY = struct.Struct("<qqQQHBBHH")
 
 LOAD, STORE, CONDITIONAL, PAUSE, MMIO, TRIGGER, DMA = range(7)
 _MASKED = 1
-_TIMA_LOAD = 0
+_TIMA_LOAD, _ESB_STORE = 0, 3
 _NO_CPU = 0xffff
 _FAR = 99
 
@@ -58,7 +58,7 @@ class Ring:
     def __init__(self, entries):
         seen = collections.defaultdict(collections.Counter)
         for e in entries:
-            if e.type == TRIGGER and e.b != _NO_CPU:
+            if e.type == TRIGGER and e.b not in (_NO_CPU, e.cpu):
                 seen[e.cpu][e.b] += 1
         self.target = {cpu: count.most_common(1)[0][0]
                        for cpu, count in seen.items()}
@@ -80,12 +80,30 @@ class Ring:
         return None
 
 
+def _with_triggers(stream):
+    """What was stored to an ESB page triggers, also where that was queued.
+
+    The controller tells of a trigger only if it makes an event; if the
+    target has not ended the interrupt before, it makes none.
+    """
+    for i, e in enumerate(stream):
+        yield e
+        if (e.type == MMIO and e.b == _ESB_STORE
+                and not (i + 1 < len(stream)
+                         and stream[i + 1].type == TRIGGER)):
+            yield e._replace(type=TRIGGER, b=_NO_CPU)
+
+
 def _parts(stream):
     """Splits a thread's entries into sends (between triggers) and handles.
 
     A handle is a run with interrupts off which acknowledges one; it is cut
-    out of the send that it interrupts, with its instructions.
+    out of the send that it interrupts, with its instructions. What a thread
+    triggers there, or on itself, is an interrupt that was queued before: the
+    controller's doing, and left out.
     """
+    stream = list(_with_triggers([e for e in stream if e.type != TRIGGER
+                                  or e.b != e.cpu]))
     sends, handles, current = [], [], None
     shift = 0
     i = 0
@@ -94,7 +112,7 @@ def _parts(stream):
             j = i
             while j < len(stream) and stream[j].flags & _MASKED:
                 j += 1
-            run = stream[i:j]
+            run = [e for e in stream[i:j] if e.type != TRIGGER]
             if any(e.type == MMIO and e.b == _TIMA_LOAD for e in run):
                 if 0 < i and j < len(stream):
                     handles.append((run, stream[i - 1], stream[j]))
@@ -169,7 +187,7 @@ class Distiller:
                 continue
             key = (e.type, e.b if e.type == MMIO else 0)
             target = e.b if e.type == TRIGGER else self.ring.target[e.cpu]
-            if target == _NO_CPU:
+            if target in (_NO_CPU, e.cpu):
                 continue
             fits[key]["own"] += e.a == self.record.chips[e.cpu]
             fits[key]["target"] += e.a == self.record.chips[target]
@@ -275,7 +293,7 @@ class Distiller:
                       self.ring.step(cpu, self.role[line][1]), period)
             else:
                 op = self._op(e, cpu)
-            if op is None or (ops and op == ops[-1][1] and op[0] == "load"):
+            if op is None:
                 continue
             ops.append((e.insn - skipped - at, op))
             at = e.insn - skipped
@@ -288,7 +306,7 @@ class Distiller:
         ops, at = [], run[0].insn
         for e in run:
             op = self._op(e, cpu)
-            if op is None or (ops and op == ops[-1][1] and op[0] == "load"):
+            if op is None:
                 continue
             ops.append((e.insn - at, op))
             at = e.insn

@@ -46,18 +46,26 @@ class Storm:
                                         self.insn[cpu], line, pc, cpu, kind,
                                         masked, a, b))
 
-    def call(self, cpu):
+    def call(self, cpu, queued=False, loads=0):
         to, p = (cpu + 1) % 3, pattern
         self.entry(cpu, 5, p.STORE, 10 + to, KERNEL)
-        self.entry(cpu, 7, p.TRIGGER, b=to)
+        if queued:
+            self.entry(cpu, 7, p.MMIO, b=p._ESB_STORE)
+        else:
+            self.entry(cpu, 7, p.TRIGGER, b=to)
         for _ in range(4):
             self.entry(cpu, 4, p.LOAD, 20 + cpu, KERNEL + 8)
             self.entry(cpu, 2, p.PAUSE)
         self.entry(to, 3, p.LOAD, 5, KERNEL)
         self.entry(to, 9, p.MMIO, masked=1, b=0)
         self.entry(to, 2, p.LOAD, 10 + to, HANDLER, 1)
+        for _ in range(loads):
+            self.entry(to, 2, p.LOAD, 99, HANDLER + 2, 1)
         self.entry(to, 3, p.STORE, 99, HANDLER + 4, 1)
         self.entry(to, 4, p.STORE, 20 + cpu, HANDLER + 8, 1)
+        if queued:
+            self.entry(to, 2, p.MMIO, masked=1, b=p._ESB_STORE)
+            self.entry(to, 0, p.TRIGGER, masked=1, b=to)
         self.entry(to, 8, p.LOAD, 5, KERNEL)
         self.entry(cpu, 4, p.LOAD, 20 + cpu, KERNEL + 8)
 
@@ -97,6 +105,37 @@ class Pattern(unittest.TestCase):
         self.assertRegex(text, r"(?m)^4 wait \d+ 0 6$")
         self.assertRegex(text, r"(?m)^4 release \d+ -1$")
         self.assertEqual(text, pattern.write("hand", *d.distil()))
+
+    def test_queued(self):
+        """A call whose interrupt was queued makes no event of its own: the
+        store to the target's ESB page says so, and the target triggers
+        itself when it ends the interrupt before."""
+        storm = Storm()
+        for turn in range(6):
+            for cpu in range(3):
+                storm.call(cpu, queued=turn % 2)
+        d = pattern.Distiller(self.record(header(3)
+                                          + b"".join(storm.entries)))
+        self.assertEqual(d.ring.target, {0: 1, 1: 2, 2: 0})
+        plain = pattern.Distiller(self.record(Storm().bytes()))
+        self.assertEqual([len(sends) for sends, _ in d.parts.values()],
+                         [len(sends) for sends, _ in plain.parts.values()])
+        text = pattern.write("hand", *d.distil())
+        send, handle = text.split("\nhandle", 1)
+        self.assertIn("trigger", send)
+        self.assertNotIn("trigger", handle)
+        self.assertIn("mmio 3", handle)
+
+    def test_repeated_loads(self):
+        """The line may be gone between two loads of the same handler."""
+        storm = Storm()
+        for _ in range(6):
+            for cpu in range(3):
+                storm.call(cpu, loads=3)
+        d = pattern.Distiller(self.record(header(3)
+                                          + b"".join(storm.entries)))
+        handle = pattern.write("hand", *d.distil()).split("handle")[1]
+        self.assertEqual(handle.count("load"), 1 + 3)
 
     def refused(self, data, words):
         with self.assertRaises(UserError) as caught:

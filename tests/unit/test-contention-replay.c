@@ -79,6 +79,26 @@ static void test_transfers(void)
                    2000.0 / (735 + 350), 2000.0 / 730);
 }
 
+/*
+ * The interrupt is ended 1000 ns after the release. A call that comes before
+ * is queued, and delivered 100 ns after the end: 20 + 1000 + 100 ns from one
+ * to the next at the best. The thread that is interrupted has no more than
+ * these 100 ns for its own call, of which it needs up to 15; one that comes
+ * too late for the end costs up to 100 more.
+ */
+static void test_queued(void)
+{
+    static const char late[] =
+        "xivescale-pattern 1 late\n"
+        "line link\n"
+        "send 1\n0 trigger own\n0 wait 0 0 5\n10 end\n"
+        "handle 1\n20 release 0 -1\n1000 mmio 2 own\n0 end\n";
+
+    assert_between(rate_of(late, 1, 2, 2, "same-chip-ns=0,service-ns=0,"
+                           "notify-ns=100"),
+                   2000.0 / (1120 + 115), 2002.0 / 1120);
+}
+
 /* One controller that takes 50 ns an event: 20 million a second, no more. */
 static void test_service(void)
 {
@@ -179,6 +199,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/replay/two-threads", test_two_threads);
     g_test_add_func("/replay/transfers", test_transfers);
+    g_test_add_func("/replay/queued", test_queued);
     g_test_add_func("/replay/service", test_service);
     g_test_add_func("/replay/contended", test_contended);
     g_test_add_func("/replay/chips", test_chips);
