@@ -2,6 +2,11 @@
 """Shows what record, predict and calibrate make of a hand-made record, and
 that each bad input is told in one line which names it."""
 
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
 import os
 import struct
 import subprocess
@@ -14,7 +19,7 @@ from support import ROOT
 import sys
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from xivescale import machine, pattern, replays
+from xivescale import docs, machine, pattern, replays
 from xivescale.errors import UserError
 
 KERNEL, HANDLER = 0xc000000000000000, 0xc000000000100000
@@ -189,6 +194,57 @@ class Scripts(unittest.TestCase):
     def test_record(self):
         self.refused("the machine file has", "record", "power9-2s",
                      "--kernel", "none")
+
+
+class Against(unittest.TestCase):
+    """predict --against, on a result made here."""
+
+    def setUp(self):
+        loader = importlib.machinery.SourceFileLoader(
+            "predict", str(ROOT / "scripts" / "predict"))
+        self.predict = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("predict", loader))
+        loader.exec_module(self.predict)
+        self.model = machine.Machine("power9-2s")
+        self.file = tempfile.NamedTemporaryFile("w", suffix=".json")
+        self.addCleanup(self.file.close)
+
+    def result(self, **changes):
+        point = {"kernel": "before", "append": "", "cpus": 16,
+                 "cpulist": "0-15", "rate": 5.0}
+        data = {"machine": "power9-2s", "points": [
+            point, {**point, "cpus": 32, "cpulist": "0-31", "rate": 8.0},
+            {**point, "cpulist": "0-7,64-71", "rate": 1.0},
+            {**point, "append": "noirqdebug", "rate": None}]}
+        data.update(changes)
+        self.file.seek(0)
+        self.file.truncate()
+        json.dump(data, self.file)
+        self.file.flush()
+        return self.predict.measured(self.file.name, self.model)
+
+    def test_table(self):
+        guests = self.result()
+        # Sets that are not the first CPUs, and points that failed, are none.
+        self.assertEqual(guests, {("before", 16): 5.0, ("before", 32): 8.0})
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            self.predict.compare(["before", "node-ipi"], [16, 32],
+                                 [5.1, 7.6, 3.0, 4.0], guests)
+        rows = docs.rows(out.getvalue())
+        self.assertEqual(rows[0], ["16", "5.10", "5.00", "+2.0 %", "3.00", "",
+                                   ""])
+        self.assertEqual(rows[1][3], "-5.0 %")
+        self.assertIn("1 of 2 agree within 3 per cent; median difference "
+                      "3.5, largest 5.0 per cent", out.getvalue())
+
+    def test_bad_result(self):
+        with self.assertRaisesRegex(UserError, "of the machine 'other'"):
+            self.result(machine="other")
+        with self.assertRaisesRegex(UserError, "not a result"):
+            self.result(points=[{}])
+        with self.assertRaisesRegex(UserError, "none of these points"):
+            self.predict.compare(["before"], [48], [1.0], self.result())
 
 
 class Machines(unittest.TestCase):
