@@ -51,12 +51,17 @@ def explicit(text):
 
 
 def table(base, rows):
-    """Markdown: base is {column: rate}, rows [(label, rates, errors)]."""
+    """Markdown: base is {column: rate}, rows [(label, {column: rate})].
+
+    Where a guest has failed, which a model of other values may well make it
+    do, there is no rate.
+    """
     columns = list(base)
     body = [["as in the machine file",
              *(f"{base[column]:.2f}" for column in columns)]]
     for label, rates in rows:
         body.append([f"`{label}`" if "=" in label else label,
                      *(f"{(rates[column] / base[column] - 1) * 100:+.1f} %"
+                       if rates[column] else "failed"
                        for column in columns)])
     return docs.grid(["", *columns], body)

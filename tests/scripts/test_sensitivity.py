@@ -45,10 +45,12 @@ class Variants(unittest.TestCase):
 
     def test_table(self):
         text = variation.table({"a 16": 4.0, "a 32": 10.0},
-                               [("x=1", {"a 16": 5.0, "a 32": 9.0})])
+                               [("x=1", {"a 16": 5.0, "a 32": 9.0}),
+                                ("x=2", {"a 16": None, "a 32": 10.0})])
         self.assertEqual(docs.rows(text),
                          [["as in the machine file", "4.00", "10.00"],
-                          ["`x=1`", "+25.0 %", "-10.0 %"]])
+                          ["`x=1`", "+25.0 %", "-10.0 %"],
+                          ["`x=2`", "failed", "+0.0 %"]])
 
 
 class Script(ScriptTest):
