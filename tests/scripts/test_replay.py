@@ -196,15 +196,48 @@ class Scripts(unittest.TestCase):
                      "--kernel", "none")
 
 
+def script(name):
+    """A program of scripts/, as a module."""
+    loader = importlib.machinery.SourceFileLoader(
+        name, str(ROOT / "scripts" / name))
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+class Found(unittest.TestCase):
+    """The machine file that calibrate writes."""
+
+    def test_values(self):
+        """It holds what was found: every parameter with the decimals that
+        its kind has, none of which may be lost or added."""
+        model = machine.Machine("power10-4s")
+        kinds = {**machine.CLOCK, **machine.CONTENTION}
+        numbers = {name: kind for name, kind in kinds.items()
+                   if isinstance(kind, (machine.Number, machine.Time))
+                   and kind.unit in ("ps", "ns", "%")}
+        found = {name: kind.low + 2.3456 for name, kind in numbers.items()}
+        with tempfile.TemporaryDirectory() as where, \
+                contextlib.redirect_stdout(io.StringIO()):
+            path = os.path.join(where, "found.json")
+            script("calibrate").write(model, found, [("ipi_sys", 80)], path)
+            written = machine.Machine(path)
+        values = {**written.values("clock"), **written.values("contention")}
+        self.assertEqual(values["waiter-slope-pct"], 2.346)
+        self.assertEqual(values["tima-load-ns"], 2.346)
+        self.assertEqual(values["pause-ns"], 3)
+        self.assertEqual(values["departure-pct"], 2)
+        for name, kind in numbers.items():
+            places = 0 if isinstance(kind, machine.Number) else 3
+            self.assertEqual(values[name], round(found[name], places), name)
+
+
 class Against(unittest.TestCase):
     """predict --against, on a result made here."""
 
     def setUp(self):
-        loader = importlib.machinery.SourceFileLoader(
-            "predict", str(ROOT / "scripts" / "predict"))
-        self.predict = importlib.util.module_from_spec(
-            importlib.util.spec_from_loader("predict", loader))
-        loader.exec_module(self.predict)
+        self.predict = script("predict")
         self.model = machine.Machine("power9-2s")
         self.file = tempfile.NamedTemporaryFile("w", suffix=".json")
         self.addCleanup(self.file.close)
