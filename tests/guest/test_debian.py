@@ -12,6 +12,9 @@ is entered, its counters are reset, and it is left again, while they work.
   that are in the kernel's image
 - monitor, attribution file and report say the same; the report has the names
   of a kernel without debug information
+- the same kernel, told to stay where the firmware has loaded it (as a kernel
+  for crash dumps is), has all of its addresses moved: the report finds out by
+  how much from the guest's memory, and gives the same names
 
 Symbols and instructions to compare with come from nm and the image.
 """
@@ -54,6 +57,10 @@ INSTRUCTION_PS = 580
 # Enough for each core to fork several times.
 WARM_UP_PS = 500 * 10**6
 REGION_PS = 2 * 10**9
+
+# skiboot has the file at 512 MiB, and the file has the kernel behind its first
+# page of 64 KiB.
+LOADED_AT = 0x20010000
 
 # stbcx., sthcx., stwcx. and stdcx. without their registers.
 CONDITIONAL = {0x7C00056D, 0x7C0005AD, 0x7C00012D, 0x7C0001AD}
@@ -108,7 +115,7 @@ class Image:
 class Guest:
     """QEMU with a kernel, and what it has printed."""
 
-    def __init__(self, kernel, where):
+    def __init__(self, kernel, where, device=""):
         self.console = Path(where, "console")
         self.qmp_path = f"{where}/qmp"
         self.process = subprocess.Popen(
@@ -118,7 +125,8 @@ class Guest:
              "-M", "powernv10", "-smp", "16,sockets=2,cores=2,threads=4",
              "-m", "1G", "-accel",
              f"tcg,simtime=on,simtime-instruction-ps={INSTRUCTION_PS}",
-             "-device", f"contention,id=c0,attribution-file={where}/lines",
+             "-device", f"contention,id=c0,attribution-file={where}/lines"
+             + device,
              "-device", "ipmi-bmc-sim,id=bmc0",
              "-device", "isa-ipmi-bt,bmc=bmc0,irq=10",
              "-qmp", f"unix:{self.qmp_path},server=on,wait=off",
@@ -179,7 +187,16 @@ def wait_until(qmp, instant):
         time.sleep(0.05)
 
 
-class Debian(unittest.TestCase):
+class Watched(unittest.TestCase):
+    """A boot of Debian's kernel, and what was seen of its region."""
+
+    DEVICE = ""
+
+    @classmethod
+    def to_boot(cls):
+        """The file that is given to QEMU."""
+        return cls.kernel
+
     @classmethod
     def setUpClass(cls):
         done = subprocess.run([ROOT / "scripts/debian-kernel"],
@@ -198,7 +215,8 @@ class Debian(unittest.TestCase):
         cls.dir = Path(directory.name)
         cls.image = Image(cls.kernel)
 
-        guest = Guest(cls.kernel, cls.dir)
+        guest = Guest(cls.to_boot(), cls.dir,
+                      cls.DEVICE.format(where=cls.dir))
         try:
             guest.wait_for_line("at-work", BOOT_LIMIT)
             with Qmp(guest.qmp_path) as qmp:
@@ -230,15 +248,28 @@ class Debian(unittest.TestCase):
         cls.running = qmp.call("query-status")["running"]
         cls.later = qmp.call("query-contention", lines=20)
 
-    def lock(self):
+    def lock(self, slide=0):
         """The line of tasklist_lock, and where the lock is in it."""
-        address = self.image.symbols["tasklist_lock"]
+        address = self.image.symbols["tasklist_lock"] + slide
         found = [line for line in self.file["lines"]
                  if "ea" in line
                  and 0 <= address - int(line["ea"], 16) < 128]
         self.assertEqual(len(found), 1)
         return found[0], address
 
+    def report(self, *options):
+        """The report as it is in JSON, and what was said about it."""
+        done = subprocess.run(
+            [ROOT / "scripts/report", self.dir / "lines", "--kernel",
+             self.kernel, "--json", self.dir / "report", "--lines", "1000000",
+             *options],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads((self.dir / "report").read_text()), done.stderr
+
+
+class Debian(Watched):
     def test_kernel_is_debians(self):
         banner = self.image.banner()
         release = Path(self.kernel).name.removeprefix("vmlinux-")
@@ -327,15 +358,9 @@ class Debian(unittest.TestCase):
 
     def test_report(self):
         """Symbols name functions and variables; there is nothing else."""
-        done = subprocess.run(
-            [ROOT / "scripts/report", self.dir / "lines", "--kernel",
-             self.kernel, "--json", self.dir / "report", "--lines", "1000000"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        said, = done.stderr.splitlines()
+        report, said = self.report()
+        said, = said.splitlines()
         self.assertIn("has no debug information", said)
-        report = json.loads((self.dir / "report").read_text())
         line, _ = self.lock()
         named, = (one for one in report["lines"] if one["gpa"] == line["gpa"])
         self.assertEqual(named["object"], "tasklist_lock")
@@ -345,6 +370,54 @@ class Debian(unittest.TestCase):
                           self.image.names(int(access["pc"], 16)))
             self.assertEqual({"file", "line", "text", "type", "field"}
                              & set(access), set())
+
+
+class Moved(Watched):
+    DEVICE = ",memory-file={where}/memory"
+
+    @classmethod
+    def to_boot(cls):
+        """A copy that does not move itself down to its link address."""
+        data = bytearray(cls.image.data)
+        flag = cls.image.offset(cls.image.symbols["__run_at_load"])
+        # As kexec does it for a kernel that takes a crash dump.
+        struct.pack_into("<I", data, flag, 1)
+        path = cls.dir / "vmlinux"
+        path.write_bytes(data)
+        return path
+
+    def test_instructions_have_moved(self):
+        pcs = {int(access["pc"], 16) for line in self.file["lines"]
+               for access in line["accesses"]
+               if access["operation"] == "conditional"
+               and not access.get("user")}
+        self.assertGreater(len(pcs), 10)
+        for pc in pcs:
+            self.assertIn(self.image.instruction(pc - LOADED_AT) & OPCODES,
+                          CONDITIONAL, f"{pc:#x}")
+
+    def test_report_finds_where_the_kernel_is(self):
+        line, _ = self.lock(LOADED_AT)
+        found, _ = self.report("--memory", self.dir / "memory")
+        told, _ = self.report("--slide", hex(LOADED_AT))
+        for report in (found, told):
+            named, = (one for one in report["lines"]
+                      if one["gpa"] == line["gpa"])
+            self.assertEqual(named["object"], "tasklist_lock")
+            self.assertGreater(len(named["accesses"]), 3)
+            for access in named["accesses"]:
+                self.assertIn(
+                    access["function"],
+                    self.image.names(int(access["pc"], 16) - LOADED_AT))
+
+    def test_unknown_slide_gives_no_wrong_names(self):
+        """Without memory and --slide nothing is known, and that is said."""
+        line, _ = self.lock(LOADED_AT)
+        report, _ = self.report()
+        named, = (one for one in report["lines"] if one["gpa"] == line["gpa"])
+        self.assertEqual(named["object"], "unknown")
+        for access in named["accesses"]:
+            self.assertNotIn("function", access)
 
 
 if __name__ == "__main__":
