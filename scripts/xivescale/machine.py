@@ -98,6 +98,7 @@ CONTENTION = {
     "route-ns": _NS,
     "queue-write-ns": _NS,
     "notify-ns": _NS,
+    "notify-spread-ns": _NS,
     "match-ns": _NS,
     "esb-load-ns": _NS,
     "esb-store-ns": _NS,

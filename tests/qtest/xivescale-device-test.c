@@ -47,6 +47,7 @@ static const Range device_ranges[] = {
     TIME("route-ns"),
     TIME("queue-write-ns"),
     TIME("notify-ns"),
+    TIME("notify-spread-ns"),
     TIME("match-ns"),
     TIME("esb-load-ns"),
     TIME("esb-store-ns"),

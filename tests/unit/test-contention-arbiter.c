@@ -13,6 +13,7 @@
  * - a store conditional is given up when another gets the line
  * - an interrupt controller is not blocked and comes between
  * - reset forgets the waiters and starts the random numbers anew
+ * - an event draws from these numbers if notifications have a spread, only then
  *
  * The machine has 2 chips x 2 domains x 2 threads: cpus 0-1 are domain 0 and
  * 2-3 domain 1 on chip 0, cpus 4-5 are domain 2 and 6-7 domain 3 on chip 1.
@@ -222,6 +223,36 @@ static void test_random(void)
     g_assert_cmpuint(g_hash_table_size(orders), >, 10);
 }
 
+/*
+ * Notifications share the random numbers of the arbitration if they differ in
+ * time, and leave them alone if they do not: fitted machines keep their rates.
+ */
+static void test_random_shared(void)
+{
+    static const char *const spread[] = { "0", "600" };
+    unsigned changed[] = { 0, 0 };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(spread); i++) {
+        for (unsigned seed = 0; seed < 20; seed++) {
+            g_autofree char *settings =
+                g_strdup_printf("arbitration=random,seed=%u,"
+                                "notify-spread-ns=%s", seed, spread[i]);
+            Told told;
+            g_autoptr(ContentionModel) m = machine(&told, settings);
+            g_autofree char *alone = random_order(m, &told);
+            g_autofree char *after = NULL;
+
+            contention_reset(m);
+            contention_fabric_trigger(m, 0, 0, 0, 0, NULL);
+            after = random_order(m, &told);
+            changed[i] += strcmp(alone, after) != 0;
+            done(&told);
+        }
+    }
+    g_assert_cmpuint(changed[0], ==, 0);
+    g_assert_cmpuint(changed[1], >, 10);
+}
+
 static void test_merge(void)
 {
     Told told;
@@ -306,6 +337,7 @@ int main(int argc, char **argv)
     g_test_add_func("/contention/arbiter/arrival", test_arrival);
     g_test_add_func("/contention/arbiter/none", test_no_arbiter);
     g_test_add_func("/contention/arbiter/random", test_random);
+    g_test_add_func("/contention/arbiter/random-shared", test_random_shared);
     g_test_add_func("/contention/arbiter/merge", test_merge);
     g_test_add_func("/contention/arbiter/conditional", test_conditional);
     g_test_add_func("/contention/arbiter/dma", test_dma);

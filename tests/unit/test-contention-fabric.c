@@ -6,6 +6,7 @@
  * - the stages of an event, on one chip and across chips
  * - one event at a time a controller; queues of chips are independent
  * - an event takes the first gap after its arrival
+ * - notifications that differ in time, as the random numbers say
  * - stalls of register accesses
  * - counters and reset
  */
@@ -122,6 +123,58 @@ static void test_gap(void)
     g_assert_cmpint(d.served, ==, 400 * NS);
 }
 
+/*
+ * With this seed splitmix64 begins, as its author's code does, with
+ *   6457827717110365317, 3203168211198807973, 9817491932198370423,
+ *   4593380528125082431, 16408922859458223821
+ * A notification takes 600 ns times each of these by 2^64, cut to the
+ * picosecond, more than 1000.  A reset starts anew.
+ */
+static void test_spread(void)
+{
+    static const ContentionTime more[] = { 210047, 104186, 319324, 149404,
+                                           533717 };
+    g_autoptr(ContentionModel) m = test_machine(1, 1, 1, NULL,
+        "service-ns=0,notify-ns=1000,notify-spread-ns=600,seed=1234567");
+    ContentionDelivery d;
+
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(more); i++) {
+            ContentionTime now = i * 10 * NS;
+
+            g_assert_cmpint(contention_fabric_trigger(m, 0, 0, 0, now, &d),
+                            ==, now + 1000 * NS + more[i]);
+            g_assert_cmpint(d.presented, ==, now);
+        }
+        contention_reset(m);
+    }
+}
+
+/*
+ * Many notifications, with the largest spread there is: each is within it,
+ * each tenth of it has a tenth of them.  1000 of 10000 in a tenth have a
+ * standard deviation of 30; the bounds are five of these.
+ */
+static void test_spread_uniform(void)
+{
+    const ContentionTime spread = 1000000 * NS;
+    g_autoptr(ContentionModel) m = test_machine(1, 1, 1, NULL,
+        "service-ns=0,notify-ns=0,notify-spread-ns=1000000");
+    unsigned count[10] = { 0 };
+
+    for (unsigned i = 0; i < 10000; i++) {
+        ContentionTime more = contention_fabric_trigger(m, 0, 0, 0, 0, NULL);
+
+        g_assert_cmpint(more, >=, 0);
+        g_assert_cmpint(more, <, spread);
+        count[more / (spread / 10)]++;
+    }
+    for (unsigned i = 0; i < 10; i++) {
+        g_assert_cmpuint(count[i], >, 850);
+        g_assert_cmpuint(count[i], <, 1150);
+    }
+}
+
 /* A controller that takes no time never makes anyone wait. */
 static void test_no_service(void)
 {
@@ -205,6 +258,8 @@ int main(int argc, char **argv)
     g_test_add_func("/contention/fabric/queue", test_queue);
     g_test_add_func("/contention/fabric/gap", test_gap);
     g_test_add_func("/contention/fabric/no-service", test_no_service);
+    g_test_add_func("/contention/fabric/spread", test_spread);
+    g_test_add_func("/contention/fabric/spread-uniform", test_spread_uniform);
     g_test_add_func("/contention/fabric/random", test_random);
     g_test_add_func("/contention/fabric/mmio", test_mmio);
     return g_test_run();

@@ -57,13 +57,13 @@ void contention_block(ContentionModel *model, ContentionLine *line,
 }
 
 /* splitmix64: the whole state is one word, which a reset sets to the seed. */
-static uint64_t next_random(ContentionModel *model)
+uint32_t contention_random(ContentionModel *model)
 {
     uint64_t z = model->random += UINT64_C(0x9e3779b97f4a7c15);
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    return (z ^ (z >> 31)) >> 32;
 }
 
 static unsigned choose_nearest(const ContentionModel *model,
@@ -94,7 +94,7 @@ static unsigned choose(ContentionModel *model, const ContentionLine *line)
         return choose_nearest(model, line);
     }
     /* The upper half of a product is unbiased enough for any n here. */
-    return (next_random(model) >> 32) * n >> 32;
+    return (uint64_t)contention_random(model) * n >> 32;
 }
 
 /* The other requests of @domain are served by the same transfer. */

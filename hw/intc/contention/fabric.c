@@ -124,6 +124,22 @@ static ContentionTime fabric_way(const ContentionModel *model,
            contention_map_hops(&model->map, from_chip, to_chip);
 }
 
+/*
+ * How long this notification takes.  Without a spread nothing is drawn, so
+ * the arbitration has the numbers that it always had.
+ */
+static ContentionTime notification(ContentionModel *model)
+{
+    const ContentionParams *p = &model->params;
+
+    if (!p->notify_spread) {
+        return p->notify;
+    }
+    /* A spread is at most 10^9 ps: the product fits. */
+    return p->notify +
+           ((int64_t)contention_random(model) * p->notify_spread >> 32);
+}
+
 ContentionTime contention_fabric_trigger(ContentionModel *model,
                                          unsigned from_chip,
                                          unsigned source_chip,
@@ -144,7 +160,7 @@ ContentionTime contention_fabric_trigger(ContentionModel *model,
                                     fabric_way(model, source_chip,
                                                target_chip));
     }
-    d.delivered = d.presented + p->notify + p->match;
+    d.delivered = d.presented + notification(model) + p->match;
 
     stats->triggers++;
     stats->cross_chip_triggers += from_chip != source_chip ||

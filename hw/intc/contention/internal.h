@@ -181,6 +181,8 @@ bool contention_must_block(const ContentionModel *model,
                            const ContentionLine *line, ContentionTime now);
 void contention_block(ContentionModel *model, ContentionLine *line,
                       const ContentionRequest *request);
+/* The next random number of the model, of any 32 bits. */
+uint32_t contention_random(ContentionModel *model);
 
 /* filter.c */
 
@@ -261,7 +263,7 @@ struct ContentionModel {
     void *arbiter_opaque;
     ContentionChangedFn *changed;   /* the observer, or NULL */
     void *changed_opaque;
-    uint64_t random;                /* state of the arbitration's numbers */
+    uint64_t random;                /* state of the random numbers */
     ContentionAttribution *attribution;     /* or NULL */
     const ContentionTracerOps *tracer;  /* or NULL */
     void *tracer_opaque;

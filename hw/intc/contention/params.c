@@ -83,7 +83,7 @@ static const ContentionParamInfo table[] = {
          "random one (requests are retried until they find it free), the "
          "first that arrived, or the nearest to the owner."),
     INTEGER("seed", "", seed, 1, 0, UINT32_MAX,
-            "Start of the random numbers of the arbitration."),
+            "Start of the random numbers."),
     INTEGER("cores-per-domain", "cores", cores_per_domain, 1, 1, 1024,
             "Cores of a chip that form a coherence domain."),
     INTEGER("line-bytes", "bytes", line_bytes, CONTENTION_LINE_BYTES,
@@ -106,6 +106,9 @@ static const ContentionParamInfo table[] = {
          "Write of the event into its queue in memory."),
     TIME("notify-ns", notify, 1100,
          "Notification of the target's presenter."),
+    TIME("notify-spread-ns", notify_spread, 0,
+         "What a notification takes more, at most: each draws its share at "
+         "random."),
     TIME("match-ns", match, 0,
          "Match of the target among the thread contexts of its chip."),
     TIME("esb-load-ns", esb_load, 0,

@@ -87,6 +87,7 @@ typedef struct ContentionParams {
     int64_t route;
     int64_t queue_write;
     int64_t notify;
+    int64_t notify_spread;
     int64_t match;
     int64_t esb_load;
     int64_t esb_store;
