@@ -2,8 +2,11 @@
 """A real kernel on a POWER10 machine whose chips have 2, 1, 1 and 2 cores.
 
 - Linux numbers the CPUs chip by chip, a node a chip
-- IPIs within the first chip move hardly a line between chips, and IPIs from
-  there to the second move many: the model has the chips that Linux sees
+- IPIs within the first chip move less than a line each between chips, and
+  IPIs between the first and the second move at least one each, as the sender
+  writes what its target reads: the model has the chips that Linux sees.
+  (Ticks and RCU of idle CPUs on other chips may move lines at any time, by
+  the hundred, so zero would be too much to ask.)
 """
 
 import json
@@ -53,15 +56,16 @@ class Chips(unittest.TestCase):
         out = self.dir / "out"
         self.run_script(
             "compare", "--machine", self.machine, "--kernel", "before",
-            "--cpus", "0-15,8-23", "--duration", "300", "--out", out)
+            "--cpus", "0-15,8-23", "--duration", "600", "--out", out)
         points = json.loads((out / "result.json").read_text())["points"]
-        shares = {}
+        crossed = {}
         for point in points:
             moved = list(point["stats"][0]["transfers"].values())
-            shares[point["cpulist"]] = sum(moved[2:]) / sum(moved)
+            ipis = point["rate"] * 600      # million a second, in 600 us
+            crossed[point["cpulist"]] = sum(moved[2:]) / ipis
         self.assertEqual([point["chips"] for point in points], [1, 2])
-        self.assertLess(shares["0-15"], 0.02)
-        self.assertGreater(shares["8-23"], 0.2)
+        self.assertLess(crossed["0-15"], 1)
+        self.assertGreaterEqual(crossed["8-23"], 1)
 
 
 if __name__ == "__main__":
