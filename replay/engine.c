@@ -269,6 +269,16 @@ static void poll_again(Replay *r, unsigned cpu, ContentionTime now)
                          r->run->pause);
 }
 
+/*
+ * May an interrupt come after the operation that @t has made? The store to an
+ * ESB page is the trigger that follows, the same instruction.
+ */
+static bool interruptible(const Thread *t, const ReplayOp *op)
+{
+    return !t->handling &&
+           !(op->kind == REPLAY_MMIO && op->line == CONTENTION_ESB_STORE);
+}
+
 /* The access of @cpu's operation is made, its time is over. */
 static void complete(Replay *r, unsigned cpu, ContentionTime now)
 {
@@ -293,7 +303,7 @@ static void complete(Replay *r, unsigned cpu, ContentionTime now)
         r->handled += now >= r->from && now < r->until;
     }
     position(t)->next++;
-    if (!t->handling && t->pending) {
+    if (interruptible(t, op) && t->pending) {
         t->left = op_at(&t->send)->instructions * r->run->instruction;
         handle_begin(r, cpu, now);
         return;

@@ -7,7 +7,8 @@
  * the rules in contention.h.
  *
  * - ownership: first touch, stores by distance, filter and probe, threads
- *   whose clock is ahead; who is told of changes
+ *   whose clock is ahead, of a line's arrival or of a load of another domain;
+ *   who is told of changes
  * - sharing: copies, upgrades by the nearest and the furthest holder
  * - serialisation of exclusive transfers
  * - the line in flight: departure, merges, copies while transfers pend
@@ -150,6 +151,47 @@ static void test_ahead(void)
     contention_access(shared, 4, LINE + 1, true, 60 * NS, NULL);
     g_assert_true(contention_probe(shared, 2, LINE, false, 70 * NS));
     g_assert_true(filtered(shared, 3, false));
+}
+
+/*
+ * Nor may it store what another domain has yet to load: domain 2 asks at 0
+ * and has the line at 140; domain 3 asks it at 100 for what is in the line at
+ * 160. A store at 150 is part of that, one at 170 must wait for all others.
+ */
+static void test_ahead_of_load(void)
+{
+    g_autoptr(ContentionModel) m = machine("");
+
+    store(m, 0, -1000, 0, CONTENTION_FIRST_TOUCH);
+    store(m, 4, 0, 140, CONTENTION_STORE);
+    load(m, 6, 100, 60, CONTENTION_TRANSIENT_LOAD);
+    contention_advance(m, 140 * NS);
+    g_assert_true(contention_probe(m, 4, LINE, false, 170 * NS));
+    g_assert_true(contention_probe(m, 4, LINE, true, 150 * NS));
+    g_assert_false(filtered(m, 4, true));
+    g_assert_false(contention_probe(m, 4, LINE, true, 170 * NS));
+    /* the load is made */
+    contention_advance(m, 161 * NS);
+    g_assert_true(contention_probe(m, 4, LINE, true, 170 * NS));
+    g_assert_true(filtered(m, 4, true));
+}
+
+/* The same with a copy that was kept until domain 3 took the line at 10. */
+static void test_ahead_of_overtaken_load(void)
+{
+    g_autoptr(ContentionModel) m = machine("");
+
+    store(m, 4, -1000, 0, CONTENTION_FIRST_TOUCH);
+    /* on the other chip: arrives at 140 */
+    load(m, 0, 0, 140, CONTENTION_SHARED_LOAD);
+    store(m, 6, 10, 60, CONTENTION_STORE);
+    contention_advance(m, 110 * NS);
+    g_assert_true(contention_probe(m, 6, LINE, true, 139 * NS));
+    g_assert_false(filtered(m, 6, true));
+    g_assert_false(contention_probe(m, 6, LINE, true, 141 * NS));
+    contention_advance(m, 141 * NS);
+    g_assert_true(contention_probe(m, 6, LINE, true, 141 * NS));
+    g_assert_true(filtered(m, 6, true));
 }
 
 /*
@@ -897,6 +939,8 @@ int main(int argc, char **argv)
         { "first-touch", test_first_touch },
         { "ownership", test_ownership },
         { "ahead", test_ahead },
+        { "ahead-of-load", test_ahead_of_load },
+        { "ahead-of-overtaken-load", test_ahead_of_overtaken_load },
         { "advance", test_advance },
         { "observer", test_observer },
         { "sharing", test_sharing },

@@ -99,6 +99,42 @@ static void test_queued(void)
                    2000.0 / (1120 + 115), 2002.0 / 1120);
 }
 
+/*
+ * The store to an ESB page takes 400 ns, and triggers whatever comes in these.
+ * Delivery takes 5000 ns, and a handler goes on for 1000 ns after its release.
+ *
+ * Say thread A triggers first, B d later, up to 1000 by their starts. A's next
+ * trigger is 5000 + 20 + up to 5 + 10 + 400 ns after its last. If d is from 35
+ * to 435, B's interrupt comes while A stores; A triggers first, then handles.
+ * B has handled A's in 1020 ns, and then A's release is there: it triggers
+ * 5000 + 1020 + 5 + 410 after A did, d is 1000 now, and stays: no handler is
+ * in the way of a call, which takes 5430 to 5435 ns.
+ *
+ * Were A to handle before it triggers, it would be 20 ns behind B, and both
+ * would take a handler's 1000 ns more in every call. That is so by right only
+ * if d is below 35, a chance of 7 per cent.
+ */
+static void test_trigger_first(void)
+{
+    static const char slow[] =
+        "xivescale-pattern 1 slow\n"
+        "line link\n"
+        "send 1\n0 trigger own\n0 wait 0 0 5\n10 mmio 3 own\n0 end\n"
+        "handle 1\n20 release 0 -1\n0 mmio 2 own\n1000 end\n";
+    unsigned fast = 0;
+
+    for (unsigned seed = 1; seed <= 10; seed++) {
+        g_autofree char *settings = g_strdup_printf(
+            "same-chip-ns=0,service-ns=0,notify-ns=5000,esb-store-ns=400,"
+            "seed=%u", seed);
+        double rate = rate_of(slow, 1, 2, 2, settings);
+
+        g_assert_cmpfloat(rate, <=, 2002.0 / 5430);
+        fast += rate >= 1998.0 / 5435;
+    }
+    g_assert_cmpuint(fast, >=, 8);
+}
+
 /* One controller that takes 50 ns an event: 20 million a second, no more. */
 static void test_service(void)
 {
@@ -200,6 +236,7 @@ int main(int argc, char **argv)
     g_test_add_func("/replay/two-threads", test_two_threads);
     g_test_add_func("/replay/transfers", test_transfers);
     g_test_add_func("/replay/queued", test_queued);
+    g_test_add_func("/replay/trigger-first", test_trigger_first);
     g_test_add_func("/replay/service", test_service);
     g_test_add_func("/replay/contended", test_contended);
     g_test_add_func("/replay/chips", test_chips);

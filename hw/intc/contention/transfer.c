@@ -13,6 +13,7 @@
 typedef struct View {
     ContentionTime readable;    /* when its threads can load it, or NEVER */
     ContentionTime fetched;     /* its exclusive fetch arrives, or NEVER */
+    ContentionTime shown;       /* copies for who waits only: last arrival */
     unsigned waiters;           /* exclusive requests not arrived, of all */
     bool writable;              /* its threads can store now */
     bool stable;                /* ... and it keeps this copy: see below */
@@ -52,6 +53,7 @@ static View line_view(const ContentionModel *model, const ContentionLine *line,
     View v = {
         .readable = CONTENTION_NEVER,
         .fetched = CONTENTION_NEVER,
+        .shown = INT64_MIN,
         .waiters = !arrived,
     };
 
@@ -89,6 +91,9 @@ static View line_view(const ContentionModel *model, const ContentionLine *line,
     for (uint32_t i = 0; i < t->copies.end; i++) {
         const ContentionHold *hold = &t->copies.hold[i];
 
+        if (!hold->sharer) {
+            v.shown = MAX(v.shown, hold->from);
+        }
         if (hold->domain != domain) {
             continue;
         }
@@ -112,6 +117,16 @@ static View line_view(const ContentionModel *model, const ContentionLine *line,
     return v;
 }
 
+/*
+ * A domain that waits for a copy loads what is in the line when the copy
+ * arrives. A store which is later must not have been made by then, as it may
+ * by a thread whose clock is ahead.
+ */
+static bool line_watched(const ContentionModel *model, const View *v)
+{
+    return v->shown >= model->latest;
+}
+
 /* A free access is made; the next one may not even come here. */
 static void line_hit(ContentionModel *model, ContentionLine *line,
                      unsigned domain, const View *v, bool store)
@@ -125,7 +140,8 @@ static void line_hit(ContentionModel *model, ContentionLine *line,
          * A dirty line has no sharers, so @domain is its owner; the first
          * store to a clean one must come here, to make it dirty.
          */
-        contention_filter_enter(model, domain, line->key, line->dirty);
+        contention_filter_enter(model, domain, line->key,
+                                line->dirty && !line_watched(model, v));
     }
 }
 
@@ -448,7 +464,8 @@ bool contention_probe(ContentionModel *model, unsigned cpu, uint64_t line,
         return false;
     }
     v = line_view(model, entry, domain, now);
-    if (store ? !v.writable : v.readable != now) {
+    if (store ? !v.writable || (v.shown < now && line_watched(model, &v))
+              : v.readable != now) {
         return false;
     }
     model->stats.count[CONTENTION_HIT]++;

@@ -217,7 +217,8 @@ void contention_advance(ContentionModel *model, ContentionTime now);
  * the filter, unless another domain has asked for it or a thread of this one
  * may still have to wait for it.  If not nothing has changed.  A first touch
  * is not free here, since it changes the owner.  @now may be ahead of that of
- * the next contention_access().
+ * the next contention_access(); a store is not free before another domain has
+ * loaded the copy that it waits for and that is to arrive earlier.
  */
 bool contention_probe(ContentionModel *model, unsigned cpu, uint64_t line,
                       bool store, ContentionTime now);
