@@ -34,6 +34,10 @@ must not silently leave a default in force.
                  parameter by itself.  "name" and "description" are needed
                  all the same.  With another reference, or null for none,
                  the base's fitted values are "chosen".
+    times        optional, with a base: "in-instructions".  Each time of the
+                 machine that this file does not give takes as many
+                 instructions as in the base, whatever one takes here, as if
+                 all ran by another clock.
 
 A parameter is {"value", "source"} and what its source asks for:
 
@@ -115,6 +119,9 @@ _STORM_OPTIONAL = {
     "usleep": Number(0, 1_000_000, "us"),
     "per_boot": Number(1, 1000, "CPU sets"),
 }
+
+# Of the clock, what is a time of the machine and not of the simulator's
+_CLOCK_TIMES = ("pause-ns",)
 
 _SMP_LIMITS = {"cpus": 2048, "sockets": 16, "cores": 64, "threads": 8}
 
@@ -237,9 +244,35 @@ def _forget_rows(data, base):
                 item["note"] = f"as in {base}, where it was fitted"
 
 
+def _scale(merged, data, base, check):
+    """Times of the base, given as instructions of this machine."""
+    check.value(data["times"], "times", Word(("in-instructions",), "rule"))
+    try:
+        own = data["clock"]["instruction-ps"]["value"]
+    except (KeyError, TypeError):
+        check.fail("times", "needs clock.instruction-ps in this file, for "
+                            "the base's times to follow")
+    check.number(own, "clock.instruction-ps.value", CLOCK["instruction-ps"])
+    theirs = merged["clock"]["instruction-ps"]["value"]
+    for group, table, names in (
+            ("clock", CLOCK, _CLOCK_TIMES),
+            ("contention", CONTENTION,
+             [name for name, form in CONTENTION.items() if form is _NS])):
+        for name in names:
+            value = merged[group][name]["value"] * own / theirs
+            if value:
+                whole = isinstance(table[name], Number)
+                merged[group][name] = {
+                    "value": _plain(round(value, 0 if whole else 3)),
+                    "source": "chosen",
+                    "note": f"as many instructions as in {base}"}
+
+
 def _load(path, check):
     """The JSON object of a machine file, completed from its base."""
     data = load_json(path)
+    if isinstance(data, dict) and "times" in data and "base" not in data:
+        check.fail("times", "needs a base whose times are meant")
     if not isinstance(data, dict) or "base" not in data:
         return data
     check.string(data["base"], "base", r"[A-Za-z0-9][A-Za-z0-9._-]*",
@@ -257,6 +290,11 @@ def _load(path, check):
     if data.get("reference", merged.get("reference")) != merged.get(
             "reference"):
         _forget_rows(merged, base_path.stem)
+    if "times" in data:
+        # Of a base that is valid: its times are there.
+        Machine(base_path)
+        _scale(merged, data, base_path.stem, check)
+        del data["times"]
     for key, value in data.items():
         if (key in ("clock", "contention") and isinstance(value, dict)
                 and isinstance(merged.get(key), dict)):

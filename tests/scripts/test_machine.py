@@ -105,6 +105,57 @@ class MachineTest(ScriptTest):
         # A column needs a reference.
         self.bad_derived(lambda data: data.update(reference=None), "column")
 
+    def test_times_in_instructions(self):
+        """An instruction of half the time: so are all times not given."""
+        base = machine.Machine(MACHINE)
+        half = base.values("clock")["instruction-ps"] / 2
+        self.assertEqual(half, int(half))
+        child = self.derived(lambda data: data.update(
+            times="in-instructions",
+            clock={"instruction-ps": {"value": int(half), "source": "fitted",
+                                      "rows": [["ipi_sys", 16]]}},
+            contention={"same-chip-ns": {"value": 7, "source": "chosen",
+                                         "note": "a test"}}))
+        for name, value in base.values("contention").items():
+            with self.subTest(name):
+                if name == "same-chip-ns":
+                    expected = 7
+                elif name.endswith("-ns"):
+                    expected = value / 2
+                else:
+                    expected = value
+                self.assertEqual(child.values("contention")[name], expected)
+        self.assertEqual(
+            child.values("clock"), base.values("clock") | {
+                "instruction-ps": int(half),
+                "pause-ns": round(base.values("clock")["pause-ns"] / 2)})
+        item = child.contention["cross-chip-ns"]
+        self.assertEqual((item["source"], item["note"]),
+                         ("chosen", "as many instructions as in parent"))
+        # What was fitted there is not fitted here.
+        self.assertNotIn("cross-chip-ns", [
+            name for item in child.fitted() for name in item["parameters"]])
+
+    def test_bad_times(self):
+        self.bad(lambda data: data.update(times="in-instructions"),
+                 "times", "needs a base")
+        self.bad_derived(lambda data: data.update(times="scaled"),
+                         "times", "in-instructions")
+        self.bad_derived(lambda data: data.update(times="in-instructions"),
+                         "times", "needs clock.instruction-ps")
+        self.bad_derived(lambda data: data.update(
+            times="in-instructions", clock=3), "times", "instruction-ps")
+        self.bad_derived(lambda data: data.update(
+            times="in-instructions",
+            clock={"instruction-ps": {"value": 0, "source": "chosen",
+                                      "note": "a test"}}),
+            "clock.instruction-ps", "out of range")
+        self.bad_derived(lambda data: data.update(
+            times="in-instructions", contention=3,
+            clock={"instruction-ps": {"value": 500, "source": "chosen",
+                                      "note": "a test"}}),
+            "contention", "JSON object")
+
     def test_bad_base(self):
         self.bad_derived(lambda data: data.update(base="none"),
                          "child.json", "none.json")
