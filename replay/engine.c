@@ -23,10 +23,13 @@
 
 #define NEVER INT64_MAX
 
-/* A place in a pattern */
+/* A line by who owns it: steps of -8 to 8 */
+#define STEPS 17
+
+/* A place in a pattern: the operations of a variant, the next one */
 typedef struct Position {
-    const GArray *ops;
-    unsigned next;
+    const ReplayOp *first;
+    const ReplayOp *next;
 } Position;
 
 /*
@@ -37,6 +40,7 @@ typedef struct Position {
  * @ended: the interrupt under way has been
  * @calls: made, @done: by it, of those the target has handled
  * @polled: line on which it is parked, or -1; @polled_at: last iteration
+ * @interrupt: when it will be interrupted, as far as is known, or NEVER
  */
 typedef struct Thread {
     Position send;
@@ -54,6 +58,7 @@ typedef struct Thread {
     uint64_t done;
     int64_t polled;
     ContentionTime polled_at;
+    ContentionTime interrupt;
     unsigned source;
     unsigned target;
 } Thread;
@@ -72,6 +77,7 @@ typedef struct Replay {
     Thread *threads;
     int32_t *parked;        /* by line of a link: thread parked, or -1 */
     uint64_t *first;        /* by pattern line: its first model line */
+    uint32_t *lines;        /* by cpu, pattern line and step: model line */
     SimHeap cpus;
     SimHeap events;
     GArray *event;          /* Event, by id */
@@ -81,6 +87,7 @@ typedef struct Replay {
     unsigned send_weight;
     unsigned handle_weight;
     uint64_t handled;
+    ContentionTime lookahead;
     ContentionTime from;
     ContentionTime until;
 } Replay;
@@ -108,8 +115,7 @@ static void choose_variant(Replay *r, const GPtrArray *variants,
     for (unsigned i = 0; i < variants->len; i++) {
         const ReplayVariant *v = g_ptr_array_index(variants, i);
 
-        at->ops = v->ops;
-        at->next = 0;
+        at->first = at->next = &g_array_index(v->ops, ReplayOp, 0);
         if (pick < v->weight) {
             break;
         }
@@ -119,7 +125,7 @@ static void choose_variant(Replay *r, const GPtrArray *variants,
 
 static const ReplayOp *op_at(const Position *p)
 {
-    return &g_array_index(p->ops, ReplayOp, p->next);
+    return p->next;
 }
 
 static Position *position(Thread *t)
@@ -146,9 +152,17 @@ static void event_add(Replay *r, ContentionTime when, Event e)
 static void thread_queue(Replay *r, unsigned cpu, ContentionTime when)
 {
     if (sim_heap_queued(&r->cpus, cpu)) {
+        sim_heap_move(&r->cpus, when, cpu);
+    } else {
+        sim_heap_insert(&r->cpus, when, cpu, cpu);
+    }
+}
+
+static void thread_unqueue(Replay *r, unsigned cpu)
+{
+    if (sim_heap_queued(&r->cpus, cpu)) {
         sim_heap_remove(&r->cpus, cpu);
     }
-    sim_heap_insert(&r->cpus, when, cpu, cpu);
 }
 
 static ContentionTime thread_time(const Replay *r, unsigned cpu)
@@ -156,33 +170,91 @@ static ContentionTime thread_time(const Replay *r, unsigned cpu)
     return r->cpus.e[r->cpus.pos[cpu] - 1].key;
 }
 
-/* From the operation before to that at @p */
-static void thread_next(Replay *r, unsigned cpu, ContentionTime now)
-{
-    Position *p = position(&r->threads[cpu]);
-
-    thread_queue(r, cpu, now + op_at(p)->instructions * r->run->instruction);
-}
-
 /* The model's line for that of @op when @cpu executes it */
 static uint64_t model_line(const Replay *r, unsigned cpu, const ReplayOp *op)
 {
+    return r->lines[(cpu * r->pattern->scopes->len + op->line) * STEPS +
+                    STEPS / 2 + op->step];
+}
+
+static uint64_t find_model_line(const Replay *r, unsigned cpu, unsigned line,
+                                int step)
+{
     int owner = cpu;
 
-    for (int i = op->step; i > 0; i--) {
+    for (int i = step; i > 0; i--) {
         owner = r->threads[owner].target;
     }
-    for (int i = op->step; i < 0; i++) {
+    for (int i = step; i < 0; i++) {
         owner = r->threads[owner].source;
     }
-    switch (g_array_index(r->pattern->scopes, ReplayScope, op->line)) {
+    switch (g_array_index(r->pattern->scopes, ReplayScope, line)) {
     case REPLAY_CHIP:
-        return r->first[op->line] + contention_cpu_chip(r->model, owner);
+        return r->first[line] + contention_cpu_chip(r->model, owner);
     case REPLAY_GLOBAL:
-        return r->first[op->line];
+        return r->first[line];
     default:
-        return r->first[op->line] + owner;
+        return r->first[line] + owner;
     }
+}
+
+static void find_model_lines(Replay *r)
+{
+    unsigned n = r->pattern->scopes->len;
+    uint32_t *at = r->lines = g_new(uint32_t, r->run->cpus * n * STEPS);
+
+    for (unsigned cpu = 0; cpu < r->run->cpus; cpu++) {
+        for (unsigned line = 0; line < n; line++) {
+            for (int step = -STEPS / 2; step <= STEPS / 2; step++) {
+                *at++ = find_model_line(r, cpu, line, step);
+            }
+        }
+    }
+}
+
+/*
+ * What @cpu may do on its own: until then nobody else's access, which comes
+ * before, can have an effect on lines that it holds.
+ */
+static ContentionTime thread_horizon(const Replay *r, unsigned cpu)
+{
+    const SimHeap *h = &r->cpus;
+    ContentionTime others = r->events.n ? r->events.e[0].key : NEVER;
+
+    /* The first of the others, the second of all if @cpu is the first */
+    for (unsigned i = 0; i < MIN(h->n, 3); i++) {
+        if (h->e[i].id != cpu) {
+            others = MIN(others, h->e[i].key);
+        }
+    }
+    return MIN(others == NEVER ? NEVER : others + r->lookahead,
+               r->threads[cpu].interrupt);
+}
+
+/*
+ * From the operation before to the next, past those which are free and in
+ * which nobody can come between.
+ */
+static void thread_next(Replay *r, unsigned cpu, ContentionTime now)
+{
+    Thread *t = &r->threads[cpu];
+    Position *p = position(t);
+    const ContentionFilter *filter = contention_filter(r->model, cpu);
+    ContentionTime horizon = thread_horizon(r, cpu);
+
+    for (;;) {
+        const ReplayOp *op = op_at(p);
+
+        now += op->instructions * r->run->instruction;
+        if (now >= horizon ||
+            (op->kind != REPLAY_LOAD && op->kind != REPLAY_STORE) ||
+            !contention_filter_hit(filter, model_line(r, cpu, op),
+                                   op->kind == REPLAY_STORE)) {
+            break;
+        }
+        p->next++;
+    }
+    thread_queue(r, cpu, now);
 }
 
 /* Somebody else asks for @line: whoever polls it must look again. */
@@ -263,6 +335,7 @@ static void poll_again(Replay *r, unsigned cpu, ContentionTime now)
         t->polled = line;
         t->polled_at = now;
         r->parked[line] = cpu;
+        thread_unqueue(r, cpu);
         return;
     }
     thread_queue(r, cpu, now + op->period * r->run->instruction +
@@ -314,9 +387,11 @@ static void complete(Replay *r, unsigned cpu, ContentionTime now)
 static void notify(Replay *r, unsigned from, unsigned source, unsigned target,
                    ContentionTime now)
 {
-    event_add(r, contention_fabric_trigger(r->model, from, source,
-                     contention_cpu_chip(r->model, target), now, NULL),
-              (Event) { .deliver = true, .cpu = target });
+    Thread *t = &r->threads[target];
+
+    t->interrupt = contention_fabric_trigger(r->model, from, source,
+                       contention_cpu_chip(r->model, target), now, NULL);
+    event_add(r, t->interrupt, (Event) { .deliver = true, .cpu = target });
 }
 
 static void trigger(Replay *r, unsigned cpu, unsigned source,
@@ -397,6 +472,7 @@ static void thread_step(Replay *r, unsigned cpu, ContentionTime now)
     t->access = true;
     if (stall == CONTENTION_BLOCKED) {
         t->blocked = true;
+        thread_unqueue(r, cpu);
     } else if (stall) {
         thread_queue(r, cpu, now + stall);
     } else {
@@ -409,6 +485,7 @@ static void deliver(Replay *r, unsigned cpu, ContentionTime now)
     Thread *t = &r->threads[cpu];
     int queue = r->pattern->queue_line;
 
+    t->interrupt = NEVER;
     if (queue >= 0) {
         contention_dma(r->model, contention_cpu_chip(r->model, cpu),
                        r->first[queue] + cpu, true, now, NULL);
@@ -459,12 +536,10 @@ static void line_lost(unsigned cpu, uint64_t line, ContentionTime when,
     const ReplayOp *op = op_at(p);
 
     t->blocked = t->access = false;
-    for (unsigned i = p->next; i-- > 0; ) {
-        const ReplayOp *before = &g_array_index(p->ops, ReplayOp, i);
-
+    for (const ReplayOp *before = op; before-- > p->first; ) {
         if (before->kind == REPLAY_LOAD && before->line == op->line &&
             before->step == op->step) {
-            p->next = i;
+            p->next = before;
             break;
         }
     }
@@ -509,6 +584,19 @@ static ContentionModel *build_model(const ContentionParams *params,
     return contention_new(params, &topology, errp);
 }
 
+/*
+ * A line that is taken over leaves after part of the transfer, and a copy is
+ * there after one, so who has it can do as he likes until then.
+ */
+static ContentionTime lookahead(const ContentionParams *p)
+{
+    ContentionTime shortest = MIN(MIN(p->same_chip, p->cross_chip),
+                                  p->notify + p->match);
+
+    return p->holder_rule == CONTENTION_HOLDER_LOAD_STORE
+           ? shortest * p->departure / 100 : 0;
+}
+
 static bool check_run(const ContentionModel *model, const ReplayRun *run,
                       GError **errp)
 {
@@ -546,6 +634,7 @@ bool replay_run(const ReplayPattern *pattern, const ContentionParams *params,
         .random = params->seed,
         .send_weight = total_weight(pattern->send),
         .handle_weight = total_weight(pattern->handle),
+        .lookahead = lookahead(params),
     };
 
     if (!model) {
@@ -577,9 +666,11 @@ bool replay_run(const ReplayPattern *pattern, const ContentionParams *params,
         t->target = (i + run->offset) % n;
         t->source = (i + n - run->offset) % n;
         t->polled = -1;
+        t->interrupt = NEVER;
         choose_variant(&r, pattern->send, r.send_weight, &t->send);
         thread_queue(&r, i, random_below(&r, START_SPREAD));
     }
+    find_model_lines(&r);
 
     for (;;) {
         ContentionTime clock = r.cpus.n ? r.cpus.e[0].key : NEVER;
@@ -603,12 +694,14 @@ bool replay_run(const ReplayPattern *pattern, const ContentionParams *params,
                 contention_grant(model, e.line, event);
             }
         } else {
-            uint32_t id = r.cpus.e[0].id;
-
-            sim_heap_remove(&r.cpus, id);
-            thread_step(&r, id, clock);
+            thread_step(&r, r.cpus.e[0].id, clock);
         }
         if (r.handled != last_handled) {
+            if (r.handled == run->interrupts) {
+                /* It counts with the time until it was handled. */
+                r.until = MIN(event, clock);
+                break;
+            }
             last_handled = r.handled;
             last = steps;
         } else if (steps - last > STUCK_EVENTS) {
@@ -619,7 +712,7 @@ bool replay_run(const ReplayPattern *pattern, const ContentionParams *params,
 
     if (ok) {
         result->handled = r.handled;
-        result->rate = r.handled * 1e6 / run->duration;
+        result->rate = r.handled * 1e6 / MAX(r.until - r.from, 1);
         result->events = steps;
     } else {
         g_set_error(errp, CONTENTION_ERROR, CONTENTION_ERROR_VALUE,
@@ -629,6 +722,7 @@ bool replay_run(const ReplayPattern *pattern, const ContentionParams *params,
     }
     g_free(r.threads);
     g_free(r.first);
+    g_free(r.lines);
     g_free(r.parked);
     g_array_free(r.event, true);
     g_array_free(r.unused, true);

@@ -16,6 +16,7 @@
 #include <glib.h>
 #include <nlopt.h>
 #include "fit.h"
+#include "points.h"
 
 /* How much worse a fit may be for a parameter to count as possible */
 #define FLAT 0.01
@@ -57,26 +58,27 @@ static double objective(unsigned n, const double *x, double *gradient,
     const ReplayOptions *o = fit->o;
     ContentionParams params;
     ReplayRun run;
-    double sum = 0, rate;
+    g_autofree double *rates = g_new(double, o->points->len);
+    double sum = 0;
     unsigned count = 0;
 
     if (fit->err || !apply(o, x, &params, &run, &fit->err)) {
         return HUGE_VAL;
     }
     fit->evaluations++;
+    if (!replay_points(o, &params, &run, true, rates, &fit->err)) {
+        return HUGE_VAL;
+    }
     for (unsigned i = 0; i < o->points->len; i++) {
         const ReplayPoint *p = &g_array_index(o->points, ReplayPoint, i);
 
-        if (!p->fit) {
-            continue;
+        if (p->fit) {
+            /* A storm in which nothing is handled is as wrong as can be. */
+            double error = log(MAX(rates[i], 0.001) / p->published);
+
+            sum += error * error;
+            count++;
         }
-        if (!replay_point(o, &params, &run, p, &rate, &fit->err)) {
-            return HUGE_VAL;
-        }
-        /* A storm in which nothing is handled is as wrong as can be. */
-        rate = log(MAX(rate, 0.001) / p->published);
-        sum += rate * rate;
-        count++;
     }
     return sqrt(sum / count);
 }
@@ -143,20 +145,18 @@ static bool print_rates(const ReplayOptions *o, const double *x,
 {
     char a[G_ASCII_DTOSTR_BUF_SIZE], b[G_ASCII_DTOSTR_BUF_SIZE];
     ContentionParams params;
+    g_autofree double *rates = g_new(double, o->points->len);
     ReplayRun run;
-    double rate;
 
-    if (!apply(o, x, &params, &run, errp)) {
+    if (!apply(o, x, &params, &run, errp) ||
+        !replay_points(o, &params, &run, false, rates, errp)) {
         return false;
     }
     for (unsigned i = 0; i < o->points->len; i++) {
         const ReplayPoint *p = &g_array_index(o->points, ReplayPoint, i);
 
-        if (!replay_point(o, &params, &run, p, &rate, errp)) {
-            return false;
-        }
         fprintf(out, "%s %u %u %s", prefix, p->pattern, p->cpus,
-                decimal(a, rate));
+                decimal(a, rates[i]));
         if (published) {
             fprintf(out, " %s %s", decimal(b, p->published),
                     p->fit ? "fit" : "held-out");

@@ -13,6 +13,7 @@
 #include <glib.h>
 #include "fit.h"
 #include "options.h"
+#include "points.h"
 #include "replay.h"
 
 int main(int argc, char **argv)

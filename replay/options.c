@@ -26,6 +26,7 @@ static const char help[] =
 "  --offset N           from a sender to its target (default 8)\n"
 "  --warmup-us N        (default 200)\n"
 "  --duration-us N      window of the measurement (default 2000)\n"
+"  --interrupts N       after which it ends before (default 20000; 0: never)\n"
 "  --seeds N            runs of which a point is the mean (default 1)\n"
 "  --evaluations N      limit of the optimiser (default 400)\n";
 
@@ -199,6 +200,8 @@ static bool parse_one(ReplayOptions *o, const char *name, const char *text,
     } numbers[] = {
         { "--threads", offsetof(ReplayOptions, machine.threads), 1, 64 },
         { "--offset", offsetof(ReplayOptions, run.offset), 1, 16383 },
+        { "--interrupts", offsetof(ReplayOptions, run.interrupts), 0,
+          100000000 },
         { "--seeds", offsetof(ReplayOptions, seeds), 1, 1000 },
         { "--evaluations", offsetof(ReplayOptions, evaluations), 1, 1000000 },
     };
@@ -262,7 +265,8 @@ bool replay_options_parse(ReplayOptions *o, int argc, char **argv,
     o->free = g_array_new(false, false, sizeof(ReplayFree));
     g_array_set_clear_func(o->free, free_clear);
     contention_params_init(&o->params);
-    o->run = (ReplayRun) { .offset = 8, .instruction = 580, .pause = 100000,
+    o->run = (ReplayRun) { .offset = 8, .interrupts = 20000,
+                           .instruction = 580, .pause = 100000,
                            .warmup = 200000000, .duration = 2000000000 };
     o->seeds = 1;
     o->evaluations = 400;
@@ -305,45 +309,4 @@ void replay_options_clear(ReplayOptions *o)
     g_array_free(o->points, true);
     g_array_free(o->free, true);
     g_free(o->machine.hops);
-}
-
-bool replay_point(const ReplayOptions *o, const ContentionParams *params,
-                  const ReplayRun *run, const ReplayPoint *point,
-                  double *rate, GError **errp)
-{
-    const ReplayPattern *p = g_ptr_array_index(o->patterns, point->pattern);
-    ContentionParams with_seed = *params;
-    ReplayRun here = *run;
-    double sum = 0;
-
-    here.cpus = point->cpus;
-    for (unsigned i = 0; i < o->seeds; i++) {
-        ReplayResult result;
-
-        with_seed.seed = params->seed + i;
-        if (!replay_run(p, &with_seed, &o->machine, &here, &result, errp)) {
-            return false;
-        }
-        sum += result.rate;
-    }
-    *rate = sum / o->seeds;
-    return true;
-}
-
-bool replay_print_rates(const ReplayOptions *o, FILE *out, GError **errp)
-{
-    for (unsigned i = 0; i < o->points->len; i++) {
-        const ReplayPoint *p = &g_array_index(o->points, ReplayPoint, i);
-        const ReplayPattern *pattern = g_ptr_array_index(o->patterns,
-                                                         p->pattern);
-        char text[G_ASCII_DTOSTR_BUF_SIZE];
-        double rate;
-
-        if (!replay_point(o, &o->params, &o->run, p, &rate, errp)) {
-            return false;
-        }
-        fprintf(out, "%s %u %s\n", pattern->name, p->cpus,
-                g_ascii_formatd(text, sizeof(text), "%.4f", rate));
-    }
-    return true;
 }

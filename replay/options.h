@@ -7,7 +7,6 @@
 #ifndef REPLAY_OPTIONS_H
 #define REPLAY_OPTIONS_H
 
-#include <stdio.h>
 #include "replay.h"
 
 /* A figure to be met, or only to be told: rate 0 is unknown. */
@@ -50,13 +49,5 @@ const char *replay_options_help(void);
 bool replay_set_param(ContentionParams *params, ReplayRun *run,
                       const char *name, const char *text, GError **errp);
 double replay_get_param(const ReplayOptions *o, const char *name);
-
-/* The mean rate over the seeds; false as replay_run(). */
-bool replay_point(const ReplayOptions *o, const ContentionParams *params,
-                  const ReplayRun *run, const ReplayPoint *point,
-                  double *rate, GError **errp);
-
-/* One line "PATTERN CPUS RATE" a point. */
-bool replay_print_rates(const ReplayOptions *o, FILE *out, GError **errp);
 
 #endif /* REPLAY_OPTIONS_H */

@@ -94,11 +94,13 @@ typedef struct ReplayMachine {
 /*
  * @cpus: of the storm, the first of the machine
  * @offset: from a sender to its target
+ * @interrupts: handled after which the window ends before @duration; 0: never
  * Times in ps.
  */
 typedef struct ReplayRun {
     unsigned cpus;
     unsigned offset;
+    unsigned interrupts;
     ContentionTime instruction;
     ContentionTime pause;
     ContentionTime warmup;

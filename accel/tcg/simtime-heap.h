@@ -126,6 +126,21 @@ static inline void sim_heap_remove(SimHeap *h, uint32_t id)
     }
 }
 
+/* Another key: cheaper than a removal and an insertion. */
+static inline void sim_heap_move(SimHeap *h, int64_t key, uint32_t id)
+{
+    uint32_t i = h->pos[id] - 1;
+    SimHeapEntry e = h->e[i];
+    bool less = key < e.key;
+
+    e.key = key;
+    if (less) {
+        sim_heap_up(h, i, e);
+    } else {
+        sim_heap_down(h, i, e);
+    }
+}
+
 /* The key of the first entry grew: cheaper than a removal and an insertion. */
 static inline void sim_heap_first_grew(SimHeap *h, int64_t key)
 {

@@ -196,6 +196,35 @@ class Scripts(unittest.TestCase):
                      "--kernel", "none")
 
 
+class Points(unittest.TestCase):
+    """Points side by side have the rates that each has alone."""
+
+    PATTERN = ("xivescale-pattern 1 counted\n"
+               "line link\nline global\n"
+               "send 1\n0 trigger own\n0 wait 0 0 5\n10 end\n"
+               "handle 1\n10 store 1 0\n10 release 0 -1\n0 end\n")
+
+    def rates(self, path, *points):
+        argv = ["--pattern", path, "--chips", "16,16", "--threads", "1",
+                "--offset", "1", "--seeds", "3", "--interrupts", "2000"]
+        for point in points:
+            argv += ["--point", f"0:{point}"]
+        return replays.run(argv)
+
+    def test_side_by_side(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".pattern") as file:
+            file.write(self.PATTERN)
+            file.flush()
+            together = self.rates(file.name, *range(2, 33))
+            self.assertEqual([int(words[1]) for words in together],
+                             list(range(2, 33)))
+            for words in together[::6]:
+                self.assertEqual(self.rates(file.name, words[1]), [words])
+            # The first at fault is told, whichever was run first.
+            with self.assertRaisesRegex(UserError, "33 cpus"):
+                self.rates(file.name, 32, 33, 34, 35)
+
+
 def script(name):
     """A program of scripts/, as a module."""
     loader = importlib.machinery.SourceFileLoader(

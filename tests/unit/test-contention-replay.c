@@ -31,14 +31,17 @@ static const char counted[] =
     "send 1\n0 trigger own\n0 wait 0 0 5\n10 end\n"
     "handle 1\n10 store 1 0\n10 release 0 -1\n0 end\n";
 
-static double rate_of(const char *text, unsigned chips, unsigned cores,
-                      unsigned cpus, const char *settings)
+/* @interrupts: after which the window ends, 0: after 1000 us */
+static ReplayResult run(const char *text, unsigned chips, unsigned cores,
+                        unsigned cpus, unsigned interrupts,
+                        const char *settings)
 {
     g_autoptr(GError) err = NULL;
     ReplayPattern *p = replay_pattern_parse(text, &err);
     ReplayMachine machine = { .nr_chips = chips, .threads = 1 };
     ReplayRun run = { .cpus = cpus, .offset = 1, .instruction = 1000,
-                      .warmup = 100 * 1000 * NS, .duration = 1000 * 1000 * NS };
+                      .warmup = 100 * 1000 * NS, .duration = 1000 * 1000 * NS,
+                      .interrupts = interrupts };
     ReplayResult result;
     ContentionParams params;
 
@@ -50,7 +53,13 @@ static double rate_of(const char *text, unsigned chips, unsigned cores,
     replay_run(p, &params, &machine, &run, &result, &err);
     g_assert_no_error(err);
     replay_pattern_free(p);
-    return result.rate;
+    return result;
+}
+
+static double rate_of(const char *text, unsigned chips, unsigned cores,
+                      unsigned cpus, const char *settings)
+{
+    return run(text, chips, cores, cpus, 0, settings).rate;
 }
 
 static void assert_between(double value, double low, double high)
@@ -175,6 +184,61 @@ static void test_chips(void)
     assert_between(rate_of(counted, 2, 32, 64, far), 4.7, 5.3);
 }
 
+/*
+ * The window may end with an interrupt. Two threads make at most one in 65 ns
+ * and at least one in 93 (above): 100 of them take 1 per cent of the window,
+ * 20000 more than all of it.
+ */
+static void test_interrupts(void)
+{
+    const char *s = "same-chip-ns=0,service-ns=0,notify-ns=100";
+    ReplayResult all = run(call, 1, 2, 2, 0, s);
+    ReplayResult few = run(call, 1, 2, 2, 100, s);
+    ReplayResult many = run(call, 1, 2, 2, 20000, s);
+
+    g_assert_cmpuint(few.handled, ==, 100);
+    assert_between(few.rate, 2000.0 / (135 + 50), 2020.0 / 130);
+    g_assert_cmpuint(few.events, <, all.events / 4);
+    g_assert_cmpuint(many.handled, ==, all.handled);
+    g_assert_cmpfloat(many.rate, ==, all.rate);
+}
+
+/*
+ * What a thread does ahead of the others has no effect on any time: a line
+ * that 16 threads store to in turn, and of which each has loaded and stored
+ * more often than others can come between. With pauses of no time between
+ * them the same accesses are made one by one.
+ */
+static void test_ahead(void)
+{
+    static const char together[] =
+        "xivescale-pattern 1 together\n"
+        "line link\nline global\n"
+        "send 1\n0 trigger own\n0 wait 0 0 5\n10 end\n"
+        "handle 1\n10 load 1 0\n15 store 1 0\n15 store 1 0\n15 load 1 0\n"
+        "15 store 1 0\n15 load 1 0\n10 release 0 -1\n0 end\n";
+    static const char apart[] =
+        "xivescale-pattern 1 apart\n"
+        "line link\nline global\n"
+        "send 1\n0 trigger own\n0 wait 0 0 5\n10 end\n"
+        "handle 1\n10 load 1 0\n0 pause\n15 store 1 0\n0 pause\n"
+        "15 store 1 0\n0 pause\n15 load 1 0\n0 pause\n15 store 1 0\n"
+        "0 pause\n15 load 1 0\n0 pause\n10 release 0 -1\n0 end\n";
+    const char *rules[] = { "load-store", "load", "none" };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rules); i++) {
+        g_autofree char *settings = g_strdup_printf(
+            "same-chip-ns=40,cross-chip-ns=90,service-ns=1,notify-ns=300,"
+            "notify-spread-ns=50,load-rule=migratory,holder-rule=%s",
+            rules[i]);
+        ReplayResult a = run(together, 2, 8, 16, 0, settings);
+        ReplayResult b = run(apart, 2, 8, 16, 0, settings);
+
+        g_assert_cmpuint(a.handled, >, 1000);
+        g_assert_cmpuint(a.handled, ==, b.handled);
+    }
+}
+
 static void test_deterministic(void)
 {
     const char *s = "same-chip-ns=57,cross-chip-ns=140,seed=7";
@@ -240,6 +304,8 @@ int main(int argc, char **argv)
     g_test_add_func("/replay/service", test_service);
     g_test_add_func("/replay/contended", test_contended);
     g_test_add_func("/replay/chips", test_chips);
+    g_test_add_func("/replay/interrupts", test_interrupts);
+    g_test_add_func("/replay/ahead", test_ahead);
     g_test_add_func("/replay/deterministic", test_deterministic);
     g_test_add_func("/replay/bad-pattern", test_bad_pattern);
     g_test_add_func("/replay/bad-run", test_bad_run);
