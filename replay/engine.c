@@ -86,6 +86,7 @@ typedef struct Replay {
     uint64_t random;
     unsigned send_weight;
     unsigned handle_weight;
+    uint64_t early;         /* interrupts handled in the warm-up */
     uint64_t handled;
     ContentionTime lookahead;
     ContentionTime from;
@@ -246,10 +247,9 @@ static void thread_next(Replay *r, unsigned cpu, ContentionTime now)
         const ReplayOp *op = op_at(p);
 
         now += op->instructions * r->run->instruction;
-        if (now >= horizon ||
-            (op->kind != REPLAY_LOAD && op->kind != REPLAY_STORE) ||
+        if (now >= horizon || op->kind > REPLAY_CONDITIONAL ||
             !contention_filter_hit(filter, model_line(r, cpu, op),
-                                   op->kind == REPLAY_STORE)) {
+                                   op->kind != REPLAY_LOAD)) {
             break;
         }
         p->next++;
@@ -288,10 +288,10 @@ static ContentionTime do_access(Replay *r, unsigned cpu, const ReplayOp *op,
     bool store = op->kind == REPLAY_STORE || op->kind == REPLAY_RELEASE ||
                  op->kind == REPLAY_CONDITIONAL;
 
-    if (contention_filter_hit(contention_filter(r->model, cpu), line, store) ||
-        contention_probe(r->model, cpu, line, store, now)) {
+    if (contention_filter_hit(contention_filter(r->model, cpu), line, store)) {
         return 0;
     }
+    /* No probe: who is first may make the access at once. */
     if (r->parked[line] != (int)cpu) {
         unpark(r, line, now);
     }
@@ -352,6 +352,17 @@ static bool interruptible(const Thread *t, const ReplayOp *op)
            !(op->kind == REPLAY_MMIO && op->line == CONTENTION_ESB_STORE);
 }
 
+/* The warm-up ends after a quarter of the interrupts that end the window. */
+static void count_handled(Replay *r, ContentionTime now)
+{
+    if (now >= r->from) {
+        r->handled += now < r->until;
+    } else if (r->run->interrupts &&
+               ++r->early >= MAX(r->run->interrupts / 4, 1)) {
+        r->from = now;
+    }
+}
+
 /* The access of @cpu's operation is made, its time is over. */
 static void complete(Replay *r, unsigned cpu, ContentionTime now)
 {
@@ -373,7 +384,7 @@ static void complete(Replay *r, unsigned cpu, ContentionTime now)
     t->polling = false;
     if (op->kind == REPLAY_RELEASE) {
         r->threads[t->source].done++;
-        r->handled += now >= r->from && now < r->until;
+        count_handled(r, now);
     }
     position(t)->next++;
     if (interruptible(t, op) && t->pending) {

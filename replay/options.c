@@ -26,7 +26,7 @@ static const char help[] =
 "  --offset N           from a sender to its target (default 8)\n"
 "  --warmup-us N        (default 200)\n"
 "  --duration-us N      window of the measurement (default 2000)\n"
-"  --interrupts N       after which it ends before (default 20000; 0: never)\n"
+"  --interrupts N       after which it ends before (default 10000; 0: never)\n"
 "  --seeds N            runs of which a point is the mean (default 1)\n"
 "  --evaluations N      limit of the optimiser (default 400)\n";
 
@@ -265,7 +265,7 @@ bool replay_options_parse(ReplayOptions *o, int argc, char **argv,
     o->free = g_array_new(false, false, sizeof(ReplayFree));
     g_array_set_clear_func(o->free, free_clear);
     contention_params_init(&o->params);
-    o->run = (ReplayRun) { .offset = 8, .interrupts = 20000,
+    o->run = (ReplayRun) { .offset = 8, .interrupts = 10000,
                            .instruction = 580, .pause = 100000,
                            .warmup = 200000000, .duration = 2000000000 };
     o->seeds = 1;

@@ -27,7 +27,7 @@ typedef enum ReplayScope {
 } ReplayScope;
 
 typedef enum ReplayOpKind {
-    REPLAY_LOAD,
+    REPLAY_LOAD,        /* to REPLAY_CONDITIONAL: nothing but an access */
     REPLAY_STORE,
     REPLAY_CONDITIONAL, /* as a load, then a store that may be given up */
     REPLAY_MMIO,        /* @line is a ContentionMmio, @at where it goes */
@@ -94,7 +94,8 @@ typedef struct ReplayMachine {
 /*
  * @cpus: of the storm, the first of the machine
  * @offset: from a sender to its target
- * @interrupts: handled after which the window ends before @duration; 0: never
+ * @interrupts: handled after which the window ends before @duration, and a
+ *              quarter of which end @warmup as well; 0: times alone count
  * Times in ps.
  */
 typedef struct ReplayRun {
