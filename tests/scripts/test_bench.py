@@ -46,6 +46,11 @@ class BenchTest(ScriptTest):
                               "storms", status=2)
         self.assertIn("no model statistics", run.stderr)
 
+    def test_replay_needs_a_pattern(self):
+        """There are patterns only of the machine file's own kernels."""
+        run = self.bench("replay", status=2)
+        self.assertIn("--kernel must be one of the machine file", run.stderr)
+
     def test_refused(self):
         for arguments, reason in ((("speed",), "no such measure"),
                                   (("--runs", "0"), "out of range"),

@@ -10,8 +10,11 @@ What it tests:
    storm, and a guest that dies on the way costs one of them only
  - Ctrl-C, a killed compare, a full disk: nothing obtained is lost, no guest
    is left behind
+ - a part or a variation of the machine file's run does not replace its result
 """
 
+import importlib.machinery
+import importlib.util
 import json
 import os
 import shutil
@@ -21,7 +24,7 @@ import sys
 import time
 
 import support
-from support import MACHINE, ScriptTest, elf
+from support import MACHINE, ROOT, SCRIPTS, ScriptTest, elf
 
 
 def alive(pid):
@@ -153,6 +156,52 @@ class GoodTest(ScriptTest):
         run = self.compare(*self.kernel(), "--cpus", "16")
         self.assertIn("damaged point file, run again", run.stderr)
         self.assertEqual(before, (self.out / "result.json").read_bytes())
+
+    def test_part_of_the_machine(self):
+        """In the default directory, where the whole has its own name."""
+        path = self.machine_file(lambda data: data.update(
+            name=f"xs-test-{os.getpid()}"))
+        out = ROOT / "build" / "results" / f"xs-test-{os.getpid()}"
+        self.addCleanup(shutil.rmtree, out, ignore_errors=True)
+        out.mkdir(parents=True)
+        (out / "result.json").write_text("the whole")
+        run = self.run_script("compare", "--machine", path, "--qemu",
+                              self.qemu, *self.kernel(), "--cpus", "16")
+        self.assertEqual((out / "result.json").read_text(), "the whole")
+        self.assertEqual((out / "selection.txt").read_text(), run.stdout)
+        point, = json.loads((out / "selection.json").read_text())["points"]
+        self.assertEqual(point["cpus"], 16)
+        self.assertTrue((out / "selection.svg").exists())
+        self.assertTrue((out / "selection.png").exists())
+        self.assertFalse((out / "result.svg").exists())
+
+    def test_whole_machine(self):
+        """What is a part or a variation, and what is not."""
+        loader = importlib.machinery.SourceFileLoader(
+            "compare", str(SCRIPTS / "compare"))
+        compare = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("compare", loader))
+        loader.exec_module(compare)
+        for name, arguments in (
+                ("result", ()),
+                ("result", ("--jobs", "1", "--report", "--timeout", "9",
+                            "--json", "a", "--plot", "b.svg",
+                            "--sim-timeout", "9", "--qemu", "c")),
+                ("result", ("--out", "d", "--cpus", "16")),
+                ("result", ("--seeds", "1-1")),
+                ("selection", ("--kernel", "before")),
+                ("selection", ("--cpus", "16")),
+                ("selection", ("--duration", "9")),
+                ("selection", ("--offset", "1")),
+                ("selection", ("--single",)),
+                ("selection", ("--usleep", "1")),
+                ("selection", ("--per-boot", "1")),
+                ("selection", ("--seeds", "2-2")),
+                ("selection", ("--param", "hop-ns=1")),
+                ("selection", ("--reference", "irqdebug_p9.csv"))):
+            with self.subTest(arguments):
+                args = compare.parse(["--machine", "power9-2s", *arguments])
+                self.assertEqual(compare.result_name(args), name)
 
     def test_json_and_plot(self):
         copy = self.dir / "copy.json"
