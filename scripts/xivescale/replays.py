@@ -35,10 +35,12 @@ def path(model, item):
 
 
 def select_kernels(model, names):
-    """The kernels with these labels, all that have a column by default."""
+    """The kernels with these labels; by default all that have a column, or
+    all of a machine that has no published figures."""
     known = {label(item): item for item in model.kernels}
     if not names:
-        return [item for item in model.kernels if "column" in item]
+        return ([item for item in model.kernels if "column" in item]
+                or list(model.kernels))
     for name in names:
         if name not in known:
             raise UserError(f"--kernel {name}: the machine file has "
@@ -46,15 +48,16 @@ def select_kernels(model, names):
     return [known[name] for name in names]
 
 
-def record(model, item, binary=None):
-    """Boot the kernel once, with all CPUs in the storm; keep its pattern."""
+def record(model, item, binary=None, guests=None, cpus=None):
+    """Boot the kernel once, with all CPUs in the storm or the first @cpus;
+    keep its pattern."""
     simulator = qemu.Qemu(binary)
-    kernel = kernels.Kernel(item["name"],
-                            kernels.GUESTS / item["variant"] / "vmlinux",
-                            None, item["append"], built=True)
+    image = (guests or kernels.GUESTS) / item["variant"] / "vmlinux"
+    kernel = kernels.Kernel(item["name"], image, None, item["append"],
+                            built=True)
     kernel.check(model.cpus)
     storm = dict(model.storm, warmup_us=200, duration_us=300)
-    words = storm_words(storm, range(model.cpus))
+    words = storm_words(storm, range(cpus or model.cpus))
     with tempfile.TemporaryDirectory(dir=_made(PATTERNS)) as directory:
         raw = os.path.join(directory, "record")
         argv = qemu.command(simulator, model, kernel.image, kernel.initrd,

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from support import ROOT
@@ -194,6 +195,9 @@ class Scripts(unittest.TestCase):
     def test_record(self):
         self.refused("the machine file has", "record", "power9-2s",
                      "--kernel", "none")
+        self.refused("allows 9 to 128", "record", "power9-2s", "--cpus", "8")
+        self.refused("allows 9 to 128", "record", "power9-2s", "--cpus",
+                     "129")
 
 
 class Points(unittest.TestCase):
@@ -325,6 +329,15 @@ class Machines(unittest.TestCase):
         self.assertEqual(self.option(p10, "--chips"), "24,20,20,24")
         self.assertEqual(self.option(p10, "--threads"), "4")
 
+    def test_kernels(self):
+        """Those with a published column; of a machine without any, all."""
+        for name, labels in (
+                ("power9-2s", ["before", "node-ipi", "node-ipi noirqdebug",
+                               "before noirqdebug"]),
+                ("power10-8s", ["before", "node-ipi", "both"])):
+            found = replays.select_kernels(machine.Machine(name), None)
+            self.assertEqual([replays.label(item) for item in found], labels)
+
     def test_recorded_guest(self):
         """It boots as the guests of a comparison do."""
         for name in ("power9-2s", "power10-4s"):
@@ -339,7 +352,11 @@ class Machines(unittest.TestCase):
                 qemu["command"].return_value = ["-device", "contention"]
                 guest.side_effect = UserError("not now")
                 with self.assertRaisesRegex(UserError, "not now"):
-                    replays.record(model, item)
+                    replays.record(model, item, guests=Path("/else"),
+                                   cpus=24)
+            self.assertEqual(kernel.call_args.args[1],
+                             Path("/else") / item["variant"] / "vmlinux")
+            self.assertIn("cpulist=0-23", qemu["command"].call_args.args[4])
             words = qemu["command"].call_args.args[4].split(" -- ")[0].split()
             self.assertIn("noirqdebug", words)
             for word in model.append.split():
